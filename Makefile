@@ -72,6 +72,7 @@ dist: setup-test
 # make bench   what recording costs, against plain QEMU in the same run; how long one waits for the command
 bench: setup
 	$(VENV)/bin/python benchmarks/plugin_cost.py
+	$(VENV)/bin/python benchmarks/timing_pass.py
 	$(VENV)/bin/python benchmarks/startup.py
 
 # make reproduce   runs the published tables on the emulated board and writes docs/reproduced.md (hours)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images for a 64-bit board as others build them: Debian's kernel, its modules and BusyBox, put onto cards
+"""Images for 64-bit boards as others build them: Debian's kernel, its modules and BusyBox, put onto cards
 by the tools that make real ones. Nothing is compiled."""
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from bootscope.system.load import load_system
 from bootscope.system.model import Package, Source
 from tests.unit import image_builders
 
-_SYSTEM = "debian-arm64"
 MODULES = (
     "cqhci",
     "sdhci",
@@ -33,6 +32,8 @@ MODULES = (
     "ext4",
     "squashfs",
 )
+VIRTIO = ("virtio", "virtio_ring", "virtio_mmio", "virtio_blk", *MODULES[3:])
+"""Those of a kernel that is made for virtual machines alone."""
 INIT = """#!/bin/sh
 mkdir -p /dev /proc /sys /root
 mount -t devtmpfs dev /dev
@@ -55,7 +56,7 @@ mount --move /dev /root/dev
 exec switch_root /root /sbin/init
 """
 INITTAB = """::sysinit:/etc/init.d/rcS
-ttyAMA0::respawn:/bin/getty -L ttyAMA0 115200 vt100
+{port}::respawn:/bin/getty -L {port} 115200 vt100
 """
 RCS = """#!/bin/sh
 mount -t proc proc /proc
@@ -80,6 +81,26 @@ CARD = "label: gpt\nstart=2048, size=131072, type=U\nstart=133120, size=65536, t
 
 
 @dataclass(frozen=True)
+class Kind:
+    """What is particular to an architecture: the system whose packages are taken, the names of kernels,
+    the serial port, what the kernel has as modules beside the others'."""
+
+    system: str
+    linux: str
+    kernels: str
+    port: str
+    more: tuple[str, ...] = ()
+
+
+ARM64 = Kind("debian-arm64", "linux-image", "boot/vmlinuz-*", "ttyAMA0")
+KINDS = {
+    "arm64": ARM64,
+    "riscv64": Kind("debian-riscv64", "linux-image", "boot/vmlinux-*", "ttyS0", ("mmc_core", "mmc_block")),
+    "amd64": Kind("debian-amd64", "linux", "boot/vmlinuz-*", "ttyS0", ("mmc_core", "mmc_block")),
+}
+
+
+@dataclass(frozen=True)
 class Parts:
     """Files of one product: kernel, initramfs, the folder of the root file system."""
 
@@ -89,16 +110,17 @@ class Parts:
     packages: Path
 
 
-def parts(folder: Path) -> Parts:
-    """The parts of a product, from Debian's packages."""
-    packages = _unpacked(folder / "packages")
-    (kernel,) = packages.glob("boot/vmlinuz-*")
+def parts(folder: Path, kind: Kind = ARM64, modules: tuple[str, ...] = MODULES) -> Parts:
+    """The parts of a product, from Debian's packages; `modules` are in its initramfs."""
+    packages = _unpacked(folder / "packages", kind)
+    (kernel,) = packages.glob(kind.kernels)
     (busybox,) = packages.glob("usr/bin/busybox")
     image = folder / "Image"
     shutil.copy(kernel, image)
-    root = _root(folder / "root", busybox)
+    root = _root(folder / "root", busybox, kind.port)
     initrd = folder / "initrd"
-    initrd.write_bytes(gzip.compress(_early(busybox, packages), 6, mtime=0))
+    early = _early(busybox, packages, (*kind.more, *modules))
+    initrd.write_bytes(gzip.compress(early, 6, mtime=0))
     return Parts(image, initrd, root, packages)
 
 
@@ -120,10 +142,10 @@ def grub(folder: Path) -> Path:
     return program
 
 
-def _unpacked(folder: Path) -> Path:
+def _unpacked(folder: Path, kind: Kind) -> Path:
     """What Debian's packages of kernel and BusyBox hold."""
-    sources = load_system(_SYSTEM).system.sources
-    for path in _fetched({name: sources[name] for name in ("linux-image", "busybox")}, folder):
+    sources = load_system(kind.system).system.sources
+    for path in _fetched({name: sources[name] for name in (kind.linux, "busybox")}, folder):
         subprocess.run(["dpkg-deb", "-x", path, folder], check=True)
     return folder
 
@@ -137,10 +159,10 @@ def _applets(busybox: Path) -> list[str]:
     return [name for name in applets(busybox.read_bytes()) if name != "busybox"]
 
 
-def _early(busybox: Path, packages: Path) -> bytes:
+def _early(busybox: Path, packages: Path, modules: tuple[str, ...]) -> bytes:
     """The archive of an initramfs that loads drivers and goes over to the root file system."""
-    files = {"init": INIT.format(names=" ".join(MODULES)).encode(), "bin/busybox": busybox.read_bytes()}
-    for name in MODULES:
+    files = {"init": INIT.format(names=" ".join(modules)).encode(), "bin/busybox": busybox.read_bytes()}
+    for name in modules:
         for path in packages.glob(f"**/kernel/**/{name}.ko*"):
             inner = str(path).rpartition("/modules/")[2]
             data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
@@ -150,7 +172,7 @@ def _early(busybox: Path, packages: Path) -> bytes:
     return image_builders.cpio(files, folders=folders, links=links)
 
 
-def _root(folder: Path, busybox: Path) -> Path:
+def _root(folder: Path, busybox: Path, port: str) -> Path:
     for name in ("bin", "sbin", "etc/init.d", "dev", "proc", "sys", "root", "tmp", "lib"):
         (folder / name).mkdir(parents=True)
     shutil.copy(busybox, folder / "bin/busybox")
@@ -159,7 +181,7 @@ def _root(folder: Path, busybox: Path) -> Path:
         (folder / "bin" / applet).symlink_to("busybox")
     (folder / "sbin/init").symlink_to("../bin/busybox")
     for name, text in {
-        "inittab": INITTAB,
+        "inittab": INITTAB.format(port=port),
         "hostname": "product\n",
         "passwd": "root::0:0::/root:/bin/sh\n",
     }.items():

@@ -19,8 +19,8 @@ EMULATE="qemu-system-arm gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc libc6
 BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-dev uuid-dev pkg-config ccache
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	qemu-system-riscv gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"
-# What a board with an x86-64 CPU needs besides, and, where the computer is none itself, a compiler for it.
-PC="qemu-system-x86 grub-common"
+# What a board with an x86-64 CPU needs besides (its kernel's build has a tool of its own that reads ELF), and, where the computer is none itself, a compiler for it.
+PC="qemu-system-x86 grub-common libelf-dev"
 PC_COMPILER="gcc-x86-64-linux-gnu libc6-dev-amd64-cross"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"

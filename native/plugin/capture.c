@@ -48,7 +48,7 @@ bool bs_chain_address(const struct bs_chain *c, uint64_t *address)
 
 	for (uint8_t i = 0; i < c->n; i++) {
 		if (i)
-			at = bs_word(at);
+			at = c->narrow[i] ? bs_int(at) : bs_word(at);
 		if (!at)
 			return false;
 		at = bs_address(at + (uint64_t)(int64_t)c->step[i]);

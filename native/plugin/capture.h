@@ -14,9 +14,13 @@
 #define BS_MAX_HOOK_TEXT 200
 #define BS_MAX_BYTES 4096
 
-/* An address: register, plus an offset, then as often as said: the pointer there, plus an offset. */
+/*
+ * An address: register, plus an offset, then as often as said: the pointer there, plus an offset. A pointer
+ * before a narrow step has 32 bits, whatever words have.
+ */
 struct bs_chain {
 	uint8_t reg, n;
+	bool narrow[BS_MAX_STEPS];
 	int32_t step[BS_MAX_STEPS];
 };
 

@@ -5,6 +5,7 @@
 #include "config_space.h"
 #include "record.h"
 #include "run.h"
+#include "virtio_disk.h"
 #include "watch.h"
 
 static uint64_t stored_value(qemu_plugin_meminfo_t info)
@@ -70,6 +71,34 @@ static void record_store(struct bs_watch *w, const struct bs_io *ranges, size_t 
 	}
 }
 
+struct told {
+	const struct bs_io *io;
+	int64_t now_ns;
+};
+
+static void record_request(void *udata, uint64_t offset, uint64_t value)
+{
+	const struct told *t = udata;
+	struct bs_payload p = {.size = 0};
+
+	bs_put_uint(&p, t->io->id);
+	bs_put_uint(&p, offset);
+	bs_put_byte(&p, sizeof(value));
+	bs_put_uint(&p, value);
+	bs_record(BS_REC_IO, t->now_ns, &p);
+}
+
+static void do_requests(const struct bs_watch *w, uint64_t phys, uint64_t value, int64_t now_ns)
+{
+	for (size_t i = 0; i < w->n_io; i++) {
+		const struct bs_io *io = &w->io[i];
+		struct told told = {io, now_ns};
+
+		if (io->disk && phys >= io->start && phys < io->end)
+			bs_disk_stored(phys - io->start, value, io->end - io->start, record_request, &told);
+	}
+}
+
 static bool is_watched(const struct bs_watch *w, uint64_t phys)
 {
 	for (size_t i = 0; i < w->n_io; i++)
@@ -114,8 +143,11 @@ void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t
 	int64_t now_ns = bs_clock_now(0);
 	if (jump.slept)
 		after_sleep(&jump);
-	if (store && is_watched(w, phys))
-		record_store(udata, w->io, w->n_io, phys, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)),
-			     stored_value(info), now_ns);
+	if (store && is_watched(w, phys)) {
+		uint64_t value = stored_value(info);
+		record_store(udata, w->io, w->n_io, phys, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)), value,
+			     now_ns);
+		do_requests(w, phys, value, now_ns);
+	}
 	bs_run_check(now_ns);
 }

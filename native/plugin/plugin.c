@@ -23,6 +23,7 @@
 #include "record.h"
 #include "registers.h"
 #include "run.h"
+#include "timing.h"
 #include "turns.h"
 #include "usage.h"
 #include "watch.h"
@@ -226,6 +227,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	count_block(tb, new_place(qemu_plugin_tb_vaddr(tb), n, NULL), n);
 	if (watch.usage.used)
 		bs_usage_block(tb, bs_clock_now(0));
+	if (watch.timing.used)
+		bs_timing_block(tb, bs_clock_now(0));
 	for (size_t i = 0; i < n; i++)
 		instrument_insn(qemu_plugin_tb_get_insn(tb, i), n - i);
 }
@@ -249,6 +252,8 @@ static bool install(const char *watch_path, const char *out_path)
 	if (watch.frame.used && !bs_frame_init(&watch.frame))
 		return false;
 	if (watch.usage.used && !bs_usage_init(watch.usage.path))
+		return false;
+	if (watch.timing.used && !bs_timing_init(&watch))
 		return false;
 	if (!bs_stream_open(out_path, watch.tick_ns)) {
 		perror("bootscope plugin: cannot make the recording");

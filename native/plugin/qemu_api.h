@@ -164,4 +164,10 @@ int64_t icount_get_raw(void) BS_WEAK;	     /* instructions, of all CPUs */
 int64_t icount_to_ns(int64_t insns) BS_WEAK;
 void icount_handle_interrupt(void *cpu, int mask) BS_WEAK;
 
+/* Likewise, and needed for disks of virtio's only. */
+void bql_lock_impl(const char *file, int line) __attribute__((weak));
+void bql_unlock(void) __attribute__((weak));
+void bdrv_drain_all(void) __attribute__((weak));
+void cpu_physical_memory_rw(uint64_t address, void *data, uint64_t bytes, bool store) __attribute__((weak));
+
 #endif

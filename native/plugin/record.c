@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "cpus.h"
 #include "later.h"
+#include "timing.h"
 
 #define MAX_HELD 4096
 
@@ -44,6 +45,7 @@ static void write_out(enum bs_record type, int64_t time_ns, bool routine, unsign
 	if (!routine)
 		rec.news_ns = time_ns;
 	name_cpu(cpu, time_ns);
+	bs_timing_record(type);
 	bs_stream_append(type, time_ns, p);
 }
 

@@ -13,6 +13,7 @@
 static struct {
 	char name[NAME_BYTES];
 	struct qemu_plugin_register *handle;
+	bool may_lack;
 } registers[MAX_REGISTERS];
 static uint8_t n_registers;
 static GByteArray *buffer;
@@ -40,6 +41,11 @@ uint8_t bs_register_number(const char *name, size_t size)
 	return n_registers++;
 }
 
+void bs_register_may_lack(uint8_t number)
+{
+	registers[number].may_lack = true;
+}
+
 static struct qemu_plugin_register *handle_of(const GArray *all, const char *name)
 {
 	for (unsigned int i = 0; i < all->len; i++) {
@@ -59,7 +65,7 @@ bool bs_registers_find(void)
 	buffer = g_byte_array_new();
 	for (uint8_t i = 0; i < n_registers; i++) {
 		registers[i].handle = handle_of(all, registers[i].name);
-		if (!registers[i].handle) {
+		if (!registers[i].handle && !registers[i].may_lack) {
 			fprintf(stderr, "bootscope plugin: the CPU has no register %s\n", registers[i].name);
 			good = false;
 		}
@@ -72,7 +78,7 @@ uint64_t bs_register(uint8_t number)
 {
 	uint64_t value = 0;
 
-	if (number >= n_registers)
+	if (number >= n_registers || !registers[number].handle)
 		return 0;
 	g_byte_array_set_size(buffer, 0);
 	/* What it returns differs between versions of the interface; the length does not. */

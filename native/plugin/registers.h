@@ -15,6 +15,9 @@
 /* Remembers a name of `size` bytes and gives its number; BS_NO_REGISTER when it is none, or one too many. */
 uint8_t bs_register_number(const char *name, size_t size);
 
+/* Not every CPU needs to have it: one that does not holds 0. */
+void bs_register_may_lack(uint8_t number);
+
 /* Looks the names up, once there is a CPU. Says on stderr which one it does not have, and returns false. */
 bool bs_registers_find(void);
 

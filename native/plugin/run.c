@@ -6,6 +6,7 @@
 #include "cpus.h"
 #include "record.h"
 #include "stack.h"
+#include "timing.h"
 #include "turns.h"
 #include "usage.h"
 
@@ -25,6 +26,7 @@ void bs_run_start(const struct bs_watch *w)
 static void power_off(void)
 {
 	bs_usage_write();
+	bs_timing_write();
 	/* Not exit(): the handlers of QEMU would wait for the very thread we are on. */
 	_exit(0);
 }

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "registers.h"
+#include "virtio_disk.h"
 #include "watch_line.h"
 #include "watch_port.h"
+#include "watch_timing.h"
 
 static bool add_io(struct bs_watch *w, const struct bs_line *l)
 {
@@ -19,6 +21,18 @@ static bool add_io(struct bs_watch *w, const struct bs_line *l)
 		return false;
 	w->io[w->n_io++] = (struct bs_io){.id = (uint32_t)v[0], .start = v[1], .end = v[1] + v[2]};
 	return true;
+}
+
+static bool set_disk(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t id;
+
+	if (l->n != 2 || !bs_number(l->word[1], &id))
+		return false;
+	for (size_t i = 0; i < w->n_io; i++)
+		if (w->io[i].id == id)
+			return w->io[i].disk = bs_disk_init();
+	return false;
 }
 
 static bool set_config(struct bs_watch *w, const struct bs_line *l)
@@ -248,12 +262,16 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 	} items[] = {
 		{"tick", set_tick},	  {"word", set_word},	{"register", set_register},
 		{"condition", add_condition}, {"io", add_io},	{"text", add_text},
-		{"config", set_config},	  {"segment", set_segment},
+		{"config", set_config},	  {"segment", set_segment}, {"disk", set_disk},
 		{"port", bs_watch_add_port}, {"ports", bs_watch_set_ports}, {"prefix", bs_watch_add_prefix},
 		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
 		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
 		{"usage", add_usage},	  {"owner", add_owner}, {"stage", add_stage},
+		{"timing", bs_watch_set_timing}, {"cache", bs_watch_set_cache},
+		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},
+		{"control-by", bs_watch_add_control_by}, {"large", bs_watch_add_large},
+		{"uncached", bs_watch_add_uncached}, {"part", bs_watch_add_part},
 	};
 	const char *what = l->word[0];
 

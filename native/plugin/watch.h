@@ -12,6 +12,7 @@
  *   condition COND MASK VALUE ...          COND (a number below 16) holds when the flags are VALUE under
  *                                          MASK, for one of these pairs; comes before what names it
  *   io ID PHYS SIZE                        record every store to these device registers
+ *   disk ID                                io ID is a disk of virtio's (virtio_disk.h)
  *   port ID FIRST SIZE                     record every output to these I/O ports
  *   ports MASK                             the bits of a register that are the number of a port
  *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
@@ -42,7 +43,9 @@
  *       stack                              and, right after it, the stack as under 'stack' below
  *       moves                              the program may move itself: see 'move'
  *                                          CHAIN is REG, REG+OFF, or REG+OFF>OFF>OFF: a register plus
- *                                          an offset, and for every '>' the pointer there plus an offset
+ *                                          an offset, and for every '>' the pointer there plus an offset;
+ *                                          ':' stands for '>' before a pointer of 32 bits, in the code of
+ *                                          boot loaders for a CPU with longer ones
  *   move ID FROM                           when hook ID is reached, programs that were linked to FROM
  *                                          have moved to the first value it recorded
  *   routine FIRST LAST                     hooks of these IDs are reached in a guest that hangs, too:
@@ -74,6 +77,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "branches.h"
+#include "caches.h"
 #include "capture.h"
 
 #define BS_MAX_IO 16
@@ -89,10 +94,13 @@
 #define BS_MAX_STACK_BYTES 4096
 #define BS_PATH_BYTES 1024
 #define BS_MAX_HAS 4
+#define BS_MAX_CONTROL 4
+#define BS_MAX_PARTS 32
 
 struct bs_io {
 	uint32_t id;
 	uint64_t start, end;
+	bool disk;
 };
 
 /* An instruction that outputs to a port. */
@@ -189,6 +197,29 @@ struct bs_idle {
 	uint64_t mask, value;
 };
 
+enum bs_cache_name { BS_CODE, BS_DATA, BS_SECOND, BS_CODE_TLB, BS_DATA_TLB, BS_CACHES };
+
+/* The counting pass: watch_timing.h. */
+struct bs_timing {
+	bool used, has[BS_CACHES];
+	char path[BS_PATH_BYTES];
+	struct bs_range memory;
+	struct bs_cache cache[BS_CACHES];
+	struct bs_branches branches;
+	uint64_t control_bits[3]; /* translates, caches data, caches code */
+	uint8_t control[BS_MAX_CONTROL]; /* registers */
+	size_t n_control;
+	struct bs_idle control_by[BS_MAX_IDLE];
+	size_t n_control_by;
+	struct bs_range large[BS_MAX_CODE];
+	size_t n_large;
+	uint32_t large_shift;
+	struct bs_range uncached[BS_MAX_CODE];
+	size_t n_uncached;
+	uint64_t part[BS_MAX_PARTS];
+	size_t n_parts;
+};
+
 struct bs_watch {
 	uint32_t tick_ns, word_bytes;
 	uint64_t mode_bits, segment_bytes;
@@ -223,6 +254,7 @@ struct bs_watch {
 	uint64_t move_from, moved_by;
 	struct bs_frame frame;
 	struct bs_usage usage;
+	struct bs_timing timing;
 	int64_t sample_ns, limit_ns, quiet_ns, quantum_ns;
 };
 

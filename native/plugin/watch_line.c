@@ -71,12 +71,14 @@ bool bs_chain(const char *text, struct bs_chain *c)
 	if (c->reg == BS_NO_REGISTER)
 		return false;
 	while (*end) {
-		if (c->n == BS_MAX_STEPS || *end != (c->n ? '>' : '+'))
+		bool narrow = c->n && *end == ':';
+		if (c->n == BS_MAX_STEPS || (!narrow && *end != (c->n ? '>' : '+')))
 			return false;
 		const char *from = end + 1;
 		long step = strtol(from, &end, 0);
 		if (!isdigit((unsigned char)from[*from == '-']) || step > INT32_MAX || step < INT32_MIN)
 			return false;
+		c->narrow[c->n] = narrow;
 		c->step[c->n++] = (int32_t)step;
 	}
 	return true;

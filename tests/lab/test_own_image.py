@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image that was built elsewhere, booted as it is: kernel, initramfs, folder of a root file system."""
+"""Images that were built elsewhere, booted as they are: kernel, initramfs, folder of a root file system."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,23 +12,61 @@ from tests import debian_images
 from tests.command import Bootscope
 
 pytestmark = [pytest.mark.boot, pytest.mark.long]
-APPEND = "console=ttyAMA0,115200"
+
+
+def recorded(bootscope: Bootscope, parts: debian_images.Parts, board: str, port: str, boots: int) -> Any:
+    """What is told of a recording up to the login prompt."""
+    files = (parts.kernel, parts.initrd, parts.root)
+    words = f"console={port},115200"
+    told = bootscope.json("record", *files, "--board", board, "--append", words, "-n", str(boots))
+    assert told["until"] == "login"
+    assert not told["advice"]
+    assert all(boot["reached_ns"] for boot in told["boots"])
+    return told
+
+
+def functions(bootscope: Bootscope) -> set[str]:
+    """The names in the view of functions."""
+    tables = bootscope.json("show", "--view", "functions", "--top", "100000")["tables"]
+    return {str(value) for table in tables for row in table["rows"] for value in row.values()}
 
 
 def test_parts_of_debian_boot_to_their_login(tmp_path: Path) -> None:
     parts = debian_images.parts(tmp_path)
     bootscope = Bootscope(tmp_path / "store")
-    files = (parts.kernel, parts.initrd, parts.root)
-    told = bootscope.json("record", *files, "--board", "virt-arm64", "--append", APPEND, "-n", "2")
-    assert told["until"] == "login"
+    told = recorded(bootscope, parts, "virt-arm64", "ttyAMA0", 2)
     assert any("root=/dev/mmcblk0" in line for line in told["taken"])
-    assert not told["advice"]
-    reached = {boot["reached_ns"] for boot in told["boots"]}
-    assert len(reached) == 1
-    assert all(reached)
+    assert len({boot["reached_ns"] for boot in told["boots"]}) == 1
     assert bootscope.stream(told, 1) == bootscope.stream(told, 2)
-    tables = bootscope.json("show", "--view", "functions", "--top", "100000")["tables"]
-    names = {str(value) for table in tables for row in table["rows"] for value in row.values()}
+    names = functions(bootscope)
     assert any("start_kernel" in name for name in names)
     # The initramfs is packed by gzip.
     assert any("inflate" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("kind", "board", "first"), [("riscv64", "virt-riscv64", "opensbi"), ("amd64", "q35", "firmware")]
+)
+def test_other_boards_boot_images_behind_the_firmware_that_they_need(
+    tmp_path: Path, kind: str, board: str, first: str
+) -> None:
+    known = debian_images.KINDS[kind]
+    bootscope = Bootscope(tmp_path / "store")
+    recorded(bootscope, debian_images.parts(tmp_path, known), board, known.port, 1)
+    reached = bootscope.json("show")["milestones"]
+    assert reached[first] < reached["kernel-entry"] < reached["init"] < reached["login"]
+    assert any("start_kernel" in name for name in functions(bootscope))
+
+
+def test_a_kernel_without_a_driver_for_the_card_gets_a_disk_of_virtios(
+    tmp_path: Path,
+) -> None:
+    parts = debian_images.parts(tmp_path, modules=debian_images.VIRTIO)
+    bootscope = Bootscope(tmp_path / "store")
+    told = recorded(bootscope, parts, "virt-arm64", "ttyAMA0", 2)
+    assert any("root=/dev/vda" in line for line in told["taken"])
+    assert any("CONFIG_MMC_SDHCI_PCI" in line for line in told["notes"])
+    assert bootscope.stream(told, 1) == bootscope.stream(told, 2)
+    # What it read is known by the sectors and bytes of its requests.
+    shown = bootscope.json("show", "--view", "storage", "--top", "1000")
+    assert any("/bin/busybox" in str(row) for table in shown["tables"] for row in table["rows"])

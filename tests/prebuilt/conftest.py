@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,3 +17,9 @@ SYSTEM = "debian"
 def debian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bootscope, dict[str, Any]]:
     """A boot up to first-frame, in a store for looking only, and what `record --json` said of it."""
     return recorded_once(SYSTEM, tmp_path_factory.getbasetemp(), SYSTEM)
+
+
+@pytest.fixture
+def bootscope(tmp_path: Path) -> Bootscope:
+    """The command, with an empty store."""
+    return Bootscope(tmp_path / "store")

@@ -48,6 +48,18 @@ def test_files_of_ext4_are_written_linked_and_taken_out(root: Path, tmp_path: Pa
     tool("e2fsck", "-fn", image)
 
 
+def test_what_is_written_into_a_folder_that_goes_stays(root: Path, tmp_path: Path) -> None:
+    (root / "boot/old").write_text("old")
+    wanted = RootEdit({"/boot/new": "new\n"}, {}, ("/boot",))
+    image = ext4(tmp_path / "root.ext4", root, 8)
+    ext.edit(place(image, tmp_path), wanted)
+    assert ask(image, "cat /boot/new") == "new\n"
+    assert "old" not in ask(image, "ls /boot")
+    packed = squashfs.edited(made_squashfs(root, tmp_path / "root.sqfs"), 0, wanted, tmp_path / "work")
+    assert squashfs_file(packed, "/boot/new") == "new\n"
+    assert "/boot/old" not in tool("unsquashfs", "-lln", packed).decode()
+
+
 def test_the_same_change_gives_the_same_bytes(root: Path, tmp_path: Path) -> None:
     image = ext4(tmp_path / "root.ext4", root, 8).read_bytes()
     made = []

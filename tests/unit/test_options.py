@@ -58,7 +58,8 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["record", "--board", "serial:x"], IMAGE, "is for an image that is built already"),
     (["record", "stock"], REAL, "is for a real board; stock boots on an emulated one"),
     (["record", "--board", "serial:x"],
-     {"--board-timeout": ["5"], "--hang-timeout": ["5"], "--no-explain": [], **BUILD},
+     {"--board-timeout": ["5"], "--hang-timeout": ["5"], "--no-explain": [], "--timing": [],
+      "--core": ["cortex-a8"], **BUILD},
      "is for systems on an emulated board"),
     (["record", "--board", "serial:x"], FARM, "is for a board of a labgrid farm"),
     (["try", "kernel-quiet"], TRIAL, "is for imported systems on a real board; stock boots on an emulated"),
@@ -106,7 +107,7 @@ CASES = [
 ]
 
 ALWAYS = {
-    "record": "board n until timeout label", "show": "boot board view top watch", "what-if": "board",
+    "record": "board n until timeout label", "show": "boot board core view top watch", "what-if": "board",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
     "report": "output", "serve": "host port token", "rm": "failed dry_run",
     "list": "system board kind since label sort top", "audit": "all losses pitfalls top", "export": "formats",

@@ -48,6 +48,21 @@ def test_the_way_from_the_first_to_the_last_adds_up(bars: list[Bar]) -> None:
     assert all(fall["at"] >= 0 and fall["at"] + fall["width"] <= 100.0001 for fall in falls)
 
 
+def test_more_than_two_have_their_phases_side_by_side() -> None:
+    bounded = Bar("d", 8 * S, (("spl", 0, S), ("kernel", S, 8 * S)), frozenset({"kernel"}))
+    found = overlay([A, B, bounded])
+    assert found
+    assert found["beside"] == [
+        ("spl", ["2.000", "2.000", "1.000"]),
+        ("kernel", ["4.000", "1.000", "only a bound"]),
+        ("init", ["4.000", "4.000", "-"]),
+        ("total", ["10.000", "7.000", "8.000"]),
+    ]
+    two = overlay([A, B])
+    assert two
+    assert two["beside"] == []
+
+
 def test_time_in_no_phase_is_a_step_of_its_own() -> None:
     found = overlay([A, Bar("d", 11 * S, A.phases)])
     assert found

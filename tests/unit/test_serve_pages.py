@@ -85,6 +85,21 @@ def test_a_milestone_is_plotted_over_the_days(app: Guard, store: Store) -> None:
     assert f'href="/run/{runs[0]}"' in page
 
 
+def test_where_a_milestone_changed_is_a_page_of_its_own(store: Store) -> None:
+    for day in range(4):
+        keep_run(store, day, "desk", step_ns=300 * MS)
+    keep_run(store, 9, "other")
+    worked_out(store)
+    app = application(store, frozenset({"localhost"}), None)
+    assert 'href="/history?about=login&amp;board=desk"' in ask(app, "/plot?about=login&board=desk").text
+    page = ask(app, "/history?about=login&board=desk")
+    assert (page.status, page.text.count("<circle")) == (200, 4)
+    assert "login of desk on desk" in page.text
+    wrong = ask(app, "/history?about=nonsense&board=desk")
+    assert (wrong.status, "unknown milestone or phase" in wrong.text) == (422, True)
+    assert ask(app, "/history?board=none").status == 422
+
+
 def test_a_date_that_is_none_is_left_out_of_the_plot(store: Store) -> None:
     keep_run(store, 1)
     known = worked_out(store)[0]

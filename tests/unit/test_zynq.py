@@ -16,7 +16,8 @@ from bootscope.builder.cache import Cache
 from bootscope.builder.plan import Built, steps_of
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
-from bootscope.builder.step import Context
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import falcon
 from bootscope.builder.steps.kernel import device_tree_step
 from bootscope.core.errors import UserError
 from bootscope.devices.cadence_uart import CadenceUart
@@ -29,6 +30,7 @@ from bootscope.emulator.subject import Programs, watched
 from bootscope.loaders.zynq import UBOOT_FILES
 from bootscope.system.load import load_system, system_dir
 from bootscope.system.model import FrameBuffer
+from bootscope.techniques.model import technique
 
 from .elf import Fn, arm, code
 
@@ -177,18 +179,20 @@ CELLS = "#address-cells = <1>; #size-cells = <1>;"
 NODES = f"{CELLS} ranges;"
 
 
+def work(tmp_path: Path, step: Step, before: str, file: str, text: str) -> None:
+    """Lets a step work on a device tree, which is a file of the step before it."""
+    for name in (before, "scratch", "out"):
+        (tmp_path / name).mkdir()
+    blob = tmp_path / before / file
+    subprocess.run(["dtc", "-q", "-O", "dtb", "-o", blob, "-"], input=text, text=True, check=True)
+    places = ({before: tmp_path / before}, tmp_path / "scratch", tmp_path / "out")
+    step.work(Context(*places, Cache(tmp_path / "cache"), Progress(), 1, False))
+
+
 def with_screen(tmp_path: Path, chosen: str, rest: str = "") -> bytes:
     """The device tree of a board, its blob, after the step that adds the frame buffer."""
-    for name in ("kernel", "scratch", "out"):
-        (tmp_path / name).mkdir()
     text = f"/dts-v1/; / {{ {CELLS} chosen {{ {chosen} }}; {rest} }};"
-    blob = tmp_path / "kernel/unchanged.dtb"
-    subprocess.run(["dtc", "-q", "-O", "dtb", "-o", blob, "-"], input=text, text=True, check=True)
-    results = {"kernel": tmp_path / "kernel"}
-    context = Context(
-        results, tmp_path / "scratch", tmp_path / "out", Cache(tmp_path / "cache"), Progress(), 1, False
-    )
-    device_tree_step(SCREEN).work(context)
+    work(tmp_path, device_tree_step(SCREEN), "kernel", "unchanged.dtb", text)
     return (tmp_path / "out/board.dtb").read_bytes()
 
 
@@ -213,3 +217,20 @@ def test_a_tree_that_has_them_is_added_to_only(tmp_path: Path) -> None:
     there = with_screen(tmp_path, NODES, f"reserved-memory {{ {NODES} }};")
     assert there.count(b"#address-cells\0") == 1
     assert there.count(b"framebuffer@1f000000") == 2
+
+
+def test_falcon_mode_sets_the_memory_that_the_tree_has_already(tmp_path: Path) -> None:
+    memory = 'memory@0 { device_type = "memory"; reg = <0 0x1000>; };'
+    step = falcon.step(load_system("stock-zynq").system)
+    text = f"/dts-v1/; / {{ {CELLS} chosen {{ }}; {memory} }};"
+    work(tmp_path, step, "device-tree", "board.dtb", text)
+    made = (tmp_path / "out/falcon.dtb").rename(tmp_path / "out/board.dtb")
+    assert made.read_bytes().count(b"memory@") == 1
+    assert property_of(tmp_path, "/memory@0", "reg") == "0 40000000"
+
+
+def test_an_spl_without_a_serial_line_loads_no_fpga() -> None:
+    """It would not link: the loader asks whether a key was pressed."""
+    change = technique("falcon-fat").recipes["files"].change
+    assert change.uboot["SPL_SERIAL"] is False
+    assert change.uboot["SPL_FPGA"] is False

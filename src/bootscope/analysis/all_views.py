@@ -15,6 +15,7 @@ from bootscope.analysis import (
     hook_coverage,
     initcalls,
     lower_bound,
+    memory_rows,
     processes,
     silence_rows,
     storage,
@@ -28,6 +29,7 @@ from bootscope.analysis.rows import Rows, in_phase
 from bootscope.analysis.view_names import (
     CPUS,
     CRITICAL_PATH,
+    MEMORY,
     NAMES,
     SILENCES,
     UNITS,
@@ -52,6 +54,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     "floor": lambda e, s, p: (lower_bound.view(e),),
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
+    MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }
 
 

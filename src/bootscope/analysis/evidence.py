@@ -7,10 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from bootscope.analysis import pieces
 from bootscope.analysis.blocks import BlockMap
 from bootscope.analysis.cpu_accounting import Ledger, cpus_of
 from bootscope.analysis.kernel_activity import Call, Scene, Slice, Task, Wait
@@ -22,13 +24,15 @@ from bootscope.capture import objects
 from bootscope.capture.record import RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
-from bootscope.capture.stream import Cpu, Idle, Record, Slept
+from bootscope.capture.stream import Cpu, Hook, Idle, Record, Slept
 from bootscope.core.errors import UserError
 from bootscope.devices.model import DeviceEvent
 from bootscope.image.symbols import Symbols
-from bootscope.loaders.model import ROM
+from bootscope.loaders.model import ROM, Hooked
 from bootscope.loaders.registry import program_of
+from bootscope.timeline import phases
 from bootscope.timeline.build import timeline_of
+from bootscope.timeline.core_time import Timing
 from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Timeline
 
@@ -64,6 +68,9 @@ class Evidence:
     scripts: dict[str, str]
     load: Callable[[str], bytes]
     """What was kept of the build, by its name in capture.objects; empty when it was not."""
+    timing: Timing | None = None
+    memory_ns: list[int] | None = None
+    """How long was waited for memory up to each record; None where no core is modelled."""
 
     @property
     def arch(self) -> Architecture:
@@ -177,6 +184,11 @@ class Evidence:
         return found
 
     @cached_property
+    def idle_before(self) -> list[int]:
+        """How long the CPU slept up to each record, it included."""
+        return list(accumulate(r.duration_ns if isinstance(r, Idle) else 0 for r in self.records))
+
+    @cached_property
     def _record_times(self) -> list[int]:
         return [self.clock.before(index) for index in range(len(self.records))]
 
@@ -214,8 +226,15 @@ class Evidence:
         return found[::-1]
 
 
-def evidence_of(store: Store, run: StoredRun, boot: StoredBoot, board: Board | None = None) -> Evidence:
-    """Everything about one boot; with `board`, as that profile's devices would have had it.
+def evidence_of(
+    store: Store,
+    run: StoredRun,
+    boot: StoredBoot,
+    board: Board | None = None,
+    timing: Timing | None = None,
+) -> Evidence:
+    """Everything about one boot; with `board`, as that profile's devices would have had it, with `timing`, as
+    that core.
 
     Raises UserError when the stream cannot be read. What an older recording lacks is empty.
     """
@@ -225,12 +244,18 @@ def evidence_of(store: Store, run: StoredRun, boot: StoredBoot, board: Board | N
         return objects.unpacked(store.object(kept[name])) if name in kept else b""
 
     recorded = boot.records()
-    made = timeline_of(boot.info.boot_id, recorded, run.info, board)
+    made = timeline_of(boot.info.boot_id, recorded, run.info, board, timing)
     scene = Replay(made.records, made.run, made.clock, made.timeline.total_ns).scene
     tables = {
         name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
         for name in objects.SYMBOL_TABLES
     }
+    hooks = [(index, record) for index, record in enumerate(made.records) if isinstance(record, Hook)]
+    for program in made.run.board.boot_loader.programs:
+        if program.pieces in kept:
+            known = msgspec.json.decode(load(program.pieces), type=objects.Pieces)
+            told = phases.hooks(hooks, made.run, program.hook(Hooked.PLACE))
+            tables[program.symbols] = pieces.table(known, (hook for _, hook in told))
     users = UserPrograms.parse(load(objects.PROGRAMS) or b"{}")
     return Evidence(
         run=made.run,
@@ -253,5 +278,7 @@ def evidence_of(store: Store, run: StoredRun, boot: StoredBoot, board: Board | N
         blocks=BlockMap.make(run.info.system.extents, load(objects.BLOCKS).decode("utf-8", "replace")),
         levels=msgspec.json.decode(load(objects.INITCALLS) or b"{}", type=dict[int, str]),
         scripts=msgspec.json.decode(load(objects.SCRIPTS) or b"{}", type=dict[str, str]),
+        timing=timing,
+        memory_ns=made.memory_ns,
         load=load,
     )

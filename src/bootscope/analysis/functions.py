@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,7 @@ from bootscope.analysis.consumers import not_cpu
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.analysis.kernel_activity import Call, Task
-from bootscope.analysis.names import NO_SYMBOL
+from bootscope.analysis.names import DECOMPRESSOR, NO_SYMBOL
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture import objects
 from bootscope.capture.stream import Cpu, Sample, StackSample
@@ -92,13 +92,30 @@ def seen(evidence: Evidence) -> Iterator[Seen]:
 def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
     """(phase, function) -> CPU time in ns. The sum over a phase is exactly its CPU time."""
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    weight = _weights(evidence)
     for sample in seen(evidence):
-        counts[sample.phase][sample.name] += 1
+        counts[sample.phase][sample.name] += weight(sample.index)
     found: dict[tuple[str, str], int] = {}
     for phase in evidence.timeline.phases:
         for name, ns in _shares(phase.cpu_ns, counts[phase.name] or {_BRIEF: 1}):
             found[phase.name, name] = ns
     return found
+
+
+def _weights(evidence: Evidence) -> Callable[[int], int]:
+    """What a sample at a record counts: as much as any other, or with a core's model its distance in CPU time
+    from the one before, as samples lie on a grid of virtual time."""
+    if evidence.timing is None:
+        return lambda index: 1
+    last = 0
+
+    def passed(index: int) -> int:
+        nonlocal last
+        cpu_ns = evidence.records[index].time_ns - evidence.idle_before[index]
+        weight, last = cpu_ns - last, cpu_ns
+        return max(1, weight)
+
+    return passed
 
 
 _Key = TypeVar("_Key", str, tuple[str, ...])
@@ -262,7 +279,8 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
         )
     rows.sort(key=lambda r: (-int(r["self_ns"] or 0), -int(r["total_ns"] or 0), str(r["what"])))
     # These tell neither a symbol nor a process's program.
-    unnamed = (*(f"{title} {NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs")
+    one_piece = () if evidence.names.has(DECOMPRESSOR) else (DECOMPRESSOR,)
+    unnamed = (*(f"{title} {NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs", *one_piece)
     named = sum(ns for (_, name), ns in own.items() if name not in unnamed)
     return Rows(
         "functions",

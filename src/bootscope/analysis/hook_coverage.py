@@ -81,9 +81,12 @@ def _unkept(evidence: Evidence) -> list[str]:
     kept = evidence.run.system.symbols
     programs = {p.code: p.phrase for p in evidence.run.board.boot_loader.programs}
     programs[objects.KERNEL] = "the kernel"
-    gone = ", ".join(name for program, name in programs.items() if program not in kept)
+    named = {p.code for p in evidence.run.board.boot_loader.programs if p.pieces in kept}
+    gone = ", ".join(name for program, name in programs.items() if program not in {*kept, *named})
     why = "is prebuilt, without symbols" if shipped(evidence) else "was not kept"
-    return [f"No call paths: the code of {gone} {why}."] if gone else []
+    said = [f"No call paths: the code of {gone} {why}."] if gone else []
+    flat = ", ".join(programs[program] for program in programs if program in named)
+    return [*said, *([f"No call paths of {flat}: only its functions are known."] if flat else [])]
 
 
 def need(evidence: Evidence, what: str, *hooks: str) -> None:

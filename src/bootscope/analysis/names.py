@@ -20,6 +20,8 @@ from bootscope.loaders.model import Loader
 
 NO_MMU = "kernel, before its MMU is on"
 NO_SYMBOL = "code without a symbol"
+DECOMPRESSOR = "decompressor"
+"""What unpacks the kernel: its table of symbols, and its name as a whole where there is none."""
 _DECOMPRESS = "decompress"
 
 
@@ -74,6 +76,10 @@ class Names:
         """A function with its program, as `kernel udelay`, or a description of the code."""
         return self.fixed(phase, pc) or self.user(phase, pc, task, time_ns)
 
+    def has(self, table: str) -> bool:
+        """Whether there are symbols of a program before Linux."""
+        return table in self._tables
+
     def spans(self, name: str) -> list[tuple[int, int]]:
         """Where functions of that name lie, of the kernel and what comes before it."""
         found = [span for table in self._tables.values() for span in table.spans(name)]
@@ -106,18 +112,19 @@ class Names:
     def _resident(self, phase: str, pc: int) -> str | None:
         """A function of a program before Linux that whoever runs now calls; None for all other code."""
         for program in self._loader.programs:
-            found = self._look_up(program.symbols, pc) if program.stays else None
-            if program.lies and self._loader.program(phase):
-                low, high = program.lies
-                found = found or (NO_SYMBOL if low <= pc < high else None)
+            low, high = program.lies or (0, pc + 1)
+            stays = program.stays and low <= pc < high
+            found = self._look_up(program.symbols, pc) if stays else None
+            if program.lies and stays and self._loader.program(phase):
+                found = found or NO_SYMBOL
             if found and self._loader.program(phase) is not program:
                 return f"{program.title} {found}"
         return None
 
     def _linux(self, phase: str, pc: int) -> str:
         if phase == _DECOMPRESS:
-            found = self._look_up("decompressor", pc - self._decompressor)
-            return f"decompressor {found}" if found else "decompressor"
+            found = self._look_up(DECOMPRESSOR, pc - self._decompressor)
+            return f"{DECOMPRESSOR} {found}" if found else DECOMPRESSOR
         if pc >= self._kernel.vectors:
             return "kernel exception vectors"
         return self._look("kernel", "kernel", pc)

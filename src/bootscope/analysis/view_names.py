@@ -7,6 +7,8 @@ from bootscope.core.errors import unknown
 from bootscope.timeline.model import Timeline
 
 CRITICAL_PATH = "critical-path"
+MEMORY = "memory"
+"""A view that only boots have whose caches were counted."""
 SILENCES = "silences"
 NAMES = (
     "initcalls",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bootscope.analysis.consumers import Consumer
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
+from bootscope.analysis.timing import core_of, timing_of
 from bootscope.analysis.view_names import check_milestone, check_phase
 from bootscope.boards.profile import Board
 from bootscope.capture import objects
@@ -20,6 +21,7 @@ from bootscope.capture.record import FRAME, PICTURE
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
+from bootscope.cores.profile import Core
 from bootscope.timeline.model import Timeline
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class View:
     boot: StoredBoot
     understand: Callable[[], Evidence]
     index: Index | None = None
+    core: Core | None = None
 
     def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
         """What `make` makes of this boot and what `also` tells alone; from the index if there is one."""
@@ -150,18 +153,24 @@ def view(
     number: int | None = None,
     board: Board | None = None,
     indexed: bool = False,
+    core: Core | None = None,
 ) -> View:
-    """Everything about one boot; with `board`, as that profile's devices would have had it; with `indexed`,
-    what is asked for is kept for the next time."""
+    """Everything about one boot; with `board`, as that profile's devices would have had it, with `core`, as
+    that core would; with `indexed`, what is asked for is kept for the next time.
+
+    Raises UserError for a core whose caches nothing was counted for.
+    """
     boot = choose_boot(run, number)
-    index = Index(run, boot) if indexed and not board else None
+    core = core or core_of(board or run.info.board)
+    timing = timing_of(run, boot, core) if core else None
+    index = Index(run, boot) if indexed and not board and not core else None
 
     def understand() -> Evidence:
         from bootscope.analysis.evidence import evidence_of
 
-        return evidence_of(store, run, boot, board)
+        return evidence_of(store, run, boot, board, timing)
 
-    return View(run, boot, understand, index)
+    return View(run, boot, understand, index, core)
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:

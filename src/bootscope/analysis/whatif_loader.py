@@ -54,13 +54,13 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
 
 def _loader(evidence: Evidence) -> Loader:
     """The board's boot loader. Raises UserError where the emulator started the kernel."""
-    loader = evidence.run.board.boot_loader
-    if not loader.programs:
+    board = evidence.run.board
+    if not board.boot_loader.programs:
         raise UserError(
             "the emulator started the kernel: no boot loader is in this boot",
-            hint="record the image with --through firmware",
+            hint="record the image with --through firmware" if board.direct else None,
         )
-    return loader
+    return board.boot_loader
 
 
 def _word(call: Call) -> str:

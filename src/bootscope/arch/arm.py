@@ -9,6 +9,7 @@ from bootscope.arch import nzcv
 from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     Architecture,
+    Control,
     Insn,
     Instructions,
     KernelEntries,
@@ -181,4 +182,18 @@ ARM = Architecture(
         "COMPAT_32BIT_TIME": "programs of 32 bits count time in 32 bits",
     },
     load_instructions=_load,
+    # SCTLR's bits M, C and I, of both worlds. mcr p15 to c1 (SCTLR), c2 (page tables), c8 (TLB) and c13
+    # (CONTEXTIDR), as ARM and as Thumb code. Linux maps its memory by sections of 1 MiB.
+    control=Control(
+        registers=("SCTLR_S", "SCTLR"),
+        translates=0x1,
+        data=0x5,
+        code=0x1000,
+        changed_by=(
+            *(Opcode(4, 0x0FFF0F10, 0x0E000F10 | number << 16) for number in (1, 2, 8, 13)),
+            *(Opcode(4, 0x0F10FFFF, 0x0F10EE00 | number) for number in (1, 2, 8, 13)),
+        ),
+        large=((0xC0000000, 0xF0000000),),
+        large_shift=20,
+    ),
 )

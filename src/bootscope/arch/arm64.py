@@ -9,6 +9,7 @@ from bootscope.arch import nzcv
 from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     Architecture,
+    Control,
     Insn,
     Instructions,
     KernelEntries,
@@ -152,4 +153,18 @@ ARM64 = Architecture(
     ),
     program_symbols={},
     load_instructions=_load,
+    # SCTLR_ELx's bits M, C and I. msr to SCTLR_ELx, to TTBRx_ELx and TCR_ELx, and tlbi. Linux maps its memory
+    # and itself by blocks of 2 MiB.
+    control=Control(
+        registers=("SCTLR", "SCTLR_EL2", "SCTLR_EL3"),
+        translates=0x1,
+        data=0x5,
+        code=0x1000,
+        changed_by=(
+            *(Opcode(4, 0xFFF8FFE0, 0xD5181000), Opcode(4, 0xFFF8FF00, 0xD5182000)),
+            Opcode(4, 0xFFF8F000, 0xD5088000),
+        ),
+        large=((0xFFFF000000000000, 0xFFFF800000000000), (0xFFFF800080000000, 0xFFFF800090000000)),
+        large_shift=21,
+    ),
 )

@@ -58,6 +58,23 @@ class Ports:
     outputs: tuple[Output, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Control:
+    """How software switches caches and the MMU. `registers`: by QEMU's names, whichever a CPU has of them;
+    the one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
+    translated, data and code are cached; 0 for what is never switched (caches are on, then). `changed_by`:
+    what writes these registers, those of page tables, and the TLB. `large`: addresses of the kernel that are
+    translated in pages of 2**`large_shift` bytes."""
+
+    registers: tuple[str, ...]
+    translates: int
+    data: int
+    code: int
+    changed_by: tuple[Opcode, ...]
+    large: tuple[tuple[int, int], ...]
+    large_shift: int
+
+
 class Instructions(Protocol):
     """Reads machine code. `alternate` names the second instruction set of an architecture that has two."""
 
@@ -134,6 +151,8 @@ class KernelEntries:
     handed_over: Callable[[bytes, int], int] | None = None
     """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
     -> address of its first instruction. None where that is not known."""
+    moves_unseeded: bool = False
+    """Whether a kernel with KASLR moves by what it finds on the CPU, where nobody gives it a seed."""
     mapped: tuple[str, ...] = ()
     """The first code behind its MMU being switched on: the first of these that it has."""
     saved_arguments: tuple[int, ...] = ()
@@ -232,6 +251,11 @@ class Architecture:
     segment_bytes: int = 0
     """The size of segments that addresses may count from before an MMU is on; 0 where there are none."""
     ports: Ports | None = None
+    control: Control | None = None
+    """None where nobody has described it, so that caches cannot be followed."""
+    unpacker_moves: int = 0
+    """Where the image of a kernel that unpacks itself holds how many bytes of memory it needs, for an
+    architecture where the code that unpacks it moves to the end of these; 0 where it does not."""
     yields: tuple[Opcode, ...] = ()
     """What gives up the CPU's turn to other CPUs in the emulator: loops that wait for one of them."""
 

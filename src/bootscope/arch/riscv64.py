@@ -14,6 +14,7 @@ from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     ALWAYS,
     Architecture,
+    Control,
     Insn,
     Instructions,
     KernelEntries,
@@ -24,6 +25,7 @@ from bootscope.arch.model import (
 
 _ADDRESS = 0xFFFFFFFFFFFFFFFF
 _ZERO, _RA = 0, 1
+_LARGE_PAGE = 2 << 20
 _NAMES = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1"),
     *(f"a{n}" for n in range(8)), *(f"s{n}" for n in range(2, 12)), *(f"t{n}" for n in range(3, 7)),
@@ -149,6 +151,14 @@ def _by_register(insn: Insn) -> tuple[int, int]:
     return 0, 0
 
 
+def _handed_over(image: bytes, memory: int) -> int:
+    """Behind OpenSBI, which QEMU puts at the beginning of memory, at the next border of a large page.
+
+    Source: QEMU's hw/riscv/boot.c, riscv_calc_kernel_start_addr; OpenSBI has less than 2 MiB.
+    """
+    return memory + _LARGE_PAGE
+
+
 RISCV64 = Architecture(
     name="riscv64",
     title="64-bit RISC-V",
@@ -197,7 +207,21 @@ RISCV64 = Architecture(
         argument_on_stack=0,
         delays=("udelay", "ndelay", "__delay"),
         saved_arguments=(280, 88),
+        handed_over=_handed_over,
     ),
     program_symbols={},
     load_instructions=_load,
+    # Caches cannot be switched. csrw satp and sfence.vma. Linux maps its memory and itself by pages of 2 MiB.
+    control=Control(
+        registers=("satp",),
+        translates=0x8 << 60,
+        data=0,
+        code=0,
+        changed_by=(Opcode(4, 0xFFF0707F, 0x18001073), Opcode(4, 0xFE007FFF, 0x12000073)),
+        large=(
+            *((0xFFFFAF8000000000, 0xFFFFB00000000000), (0xFFFFFFD600000000, 0xFFFFFFFE00000000)),
+            (0xFFFFFFFF80000000, 0xFFFFFFFFFFFF0000),
+        ),
+        large_shift=21,
+    ),
 )

@@ -135,10 +135,15 @@ X86_64 = Architecture(
         argument_on_stack=8,
         delays=("delay_tsc",),
         saved_arguments=(112, 104, 96),
+        unpacker_jumps_by="rax",  # arch/x86/boot/compressed/head_64.S
+        moves_unseeded=True,
     ),
     program_symbols={},
     load_instructions=_load,
     call_thunks="__x86_indirect_thunk_",
+    # init_size in the header of a bzImage (Documentation/arch/x86/boot.rst), to the end of which
+    # arch/x86/boot/compressed/head_64.S copies itself.
+    unpacker_moves=0x260,
     # Of a PC before its protected mode; the programs that run then lie below 1 MiB.
     segment_bytes=0x10000,
     # An operand size prefix stands for 16 bits in 32- and 64-bit code, which is what drivers are.

@@ -60,9 +60,17 @@ class Qemu(Setting, frozen=True):
 
 class Direct(Setting, frozen=True):
     """How the emulator starts a kernel itself: `memory` is the first address of the memory that it puts it
-    into."""
+    into. `begins`: what the boot begins with then, and `addresses` where its programs start, as far as they
+    are not the board's. `disk`: where a disk of virtio's can be, for kernels without drivers for the board's
+    card. `image`: where the kernel's file is put, if it unpacks itself. `device_tree`: whether the image has
+    to bring one."""
 
     memory: int
+    begins: str = "direct"
+    addresses: dict[str, int] = msgspec.field(default_factory=dict)
+    disk: int | msgspec.UnsetType = msgspec.UNSET
+    image: int | msgspec.UnsetType = msgspec.UNSET
+    device_tree: bool = False
 
 
 class Board(Setting, frozen=True, omit_defaults=True):
@@ -70,6 +78,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
 
     `addresses`: where the programs of the boot loader and the kernel start running, before any MMU is on.
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
+    `core`: the core profile whose caches and memory it has; without one an instruction takes one time.
     """
 
     schema: int
@@ -87,6 +96,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     loader: str = BUILT.name
     architecture: str = ARM.name
     direct: Direct | msgspec.UnsetType = msgspec.UNSET
+    core: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def arch(self) -> Architecture:

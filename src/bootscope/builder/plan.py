@@ -31,6 +31,7 @@ from bootscope.builder.steps import (
     payload,
     prebuilt,
     rootfs,
+    seabios,
     uboot,
     unpack,
     userland,
@@ -51,6 +52,8 @@ from bootscope.system.model import (
     builds_loader,
     has_bios,
     has_device_tree,
+    has_loader,
+    loader_symbols,
     packaged_root,
 )
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
@@ -72,9 +75,10 @@ class Built:
 
     def media(self, system: System, loader: Loader) -> Media:
         """What a board with this boot loader boots from."""
-        there, archive = self.results, self.results.get("initramfs")
-        first = None if system.card.loader_sector else there["uboot"] / sunxi_boot_rom.IMAGE
-        bios = there[FIRMWARE] if has_bios(system) else None
+        there, archive, tree = self.results, self.results.get("initramfs"), self.results.get("device-tree")
+        beside = has_loader(system) and not system.card.loader_sector
+        first = there["uboot"] / sunxi_boot_rom.IMAGE if beside else None
+        bios = there[FIRMWARE] if FIRMWARE in there and not loader.firmware else None
         if loader.first_image:
             first = there[loader.tree] / Path(loader.first_image).name
         elif loader.firmware:
@@ -88,6 +92,7 @@ class Built:
             there["kernel"] / system.kernel.image,
             archive / initramfs.PACKED if archive else None,
             system.kernel.command_line,
+            device_tree=tree / payload.DEVICE_TREE if tree else None,
             video=video if video and video.exists() else None,
         )
 
@@ -115,9 +120,10 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) and packaged else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     bios = (FIRMWARE,) if has_bios(system) else ()
-    trees = (system.uboot.source, system.kernel.source, system.busybox.source)
-    root = (packaged_root(system),) if packaged_root(system) else ()
-    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *root))
+    loader = (system.uboot.source,) if has_loader(system) else ()
+    trees = (*loader, system.kernel.source, system.busybox.source)
+    more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
+    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -130,6 +136,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
     s, board = loaded.system, load_board(loaded.system.board)
     arch = board.arch
+    _check_loader(s, board)
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([loader_tree.step(s)] if loader_tree.needed(s) else []),
@@ -177,16 +184,23 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
     """Boot loaders and firmware that are built already."""
+    if not has_loader(s):
+        return []
     source = found[s.uboot.source]
     bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if has_bios(s) else []
+    if isinstance(s.firmware, Firmware) and not board.boot_loader.firmware:
+        bios = [seabios.step(s.firmware, board.arch)]
     if board.boot_loader is GRUB:
-        return [grub.step(p, source, GRUB.tree, s.card.loader_sector), *bios]
+        symbols = found[loader_symbols(s)] if loader_symbols(s) else None
+        return [grub.step(p, source, GRUB.tree, s.card.loader_sector, symbols), *bios]
     return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
 
 
 def _loaders(system: System, board: Board) -> list[Step]:
     """The boot loader, and programs before it: those that it holds come first, others hold it."""
     arch, loader, below = board.arch, board.boot_loader, system.firmware
+    if not has_loader(system):
+        return []
     _check_place(system, board)
     if not loader.firmware:
         return [uboot.step(system, arch, loader)]
@@ -199,6 +213,20 @@ def _loaders(system: System, board: Board) -> list[Step]:
         raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
     steps = [firmware.step(system, below, board), uboot.step(system, arch, loader)]
     return steps if loader.firmware.told_by else steps[::-1]
+
+
+def _check_loader(system: System, board: Board) -> None:
+    """Raises UserError where one of the two has a boot loader, and the other has none."""
+    if has_loader(system) and not board.boot_loader.programs:
+        raise UserError(
+            f"{system.name} has a boot loader, and the emulator itself starts the kernel on {board.name}",
+            hint="leave the section [uboot] out of the system file (bootscope help systems)",
+        )
+    if not has_loader(system) and board.boot_loader.programs:
+        raise UserError(
+            f"{system.name} has no boot loader, and {board.name} needs {board.boot_loader.title} to boot",
+            hint="add the section [uboot] to the system file (bootscope help systems)",
+        )
 
 
 def _check_place(system: System, board: Board) -> None:

@@ -30,6 +30,8 @@ CONFIG_OF = {
     "busybox": "busybox-config",
 }
 """Tree -> what is kept of how its program was linked, and configured."""
+PIECES = {program.symbols: program.pieces for program in loaders.PROGRAMS if program.pieces}
+"""Table of symbols -> what it is put together from where the program is not at one place."""
 
 _WORTH_PACKING_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"
@@ -49,6 +51,38 @@ class Program(msgspec.Struct, frozen=True):
         """The address at which what lies at an offset of the file was linked; None where nothing was."""
         found = (offset - at + address for at, address, size in self.segments if at <= offset < at + size)
         return next(found, None)
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a boot loader that is put somewhere while it runs, in one piece.
+
+    `size`: the bytes that it takes there. `functions` are (bytes from its beginning, bytes, name), in order.
+    """
+
+    name: str
+    size: int
+    functions: list[tuple[int, int, str]]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A function that is told of a piece that has its place: `address` of the function, and where the piece's
+    name (a text), place and size (integers of 32 bits) are as it begins, as the plugin's watch file has it.
+    `only`: of a function that is told of much else, the name that counts."""
+
+    address: int
+    name: str
+    place: str
+    size: str
+    only: str = ""
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """The functions of a program of a boot loader: those that lie where they were linked, as (address, bytes,
+    name) in order, and those in pieces of which `told` is told."""
+
+    functions: list[tuple[int, int, str]]
+    pieces: list[Piece] = []
+    told: Told | None = None
 
 
 def packed(data: bytes) -> bytes:

@@ -24,6 +24,11 @@ from bootscope.techniques.model import Scope
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
 _TITLES = {"kernel": "kernel", BUILT.tree: "boot loader", "busybox": "BusyBox"}
+_LOADERS = (
+    *(f"{BUILT.tree}.", "firmware.", "card.raw_"),
+    *("kernel.packed", "kernel.uimage_address", "kernel.append_device_tree"),
+)
+"""Settings that a boot loader works by."""
 _PLACES = {
     "block": "on a block device",
     "flash": "on raw flash",
@@ -36,8 +41,16 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     """Why a change is none for this machine, in words: one for each reason."""
     if change.kernel.get("SMP") is False and (count := processors(facts)) > 1:
         yield f"{count} processors were brought up"
+    without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
+    if without and _by_loader(change):
+        yield "it has no boot loader: the emulator starts the kernel"
     if any(key.startswith("rootfs.") for key in change.settings):
         yield from _no_such_root(change, facts)
+
+
+def _by_loader(change: Change) -> bool:
+    """Whether a change is one of a boot loader, or of the form in which that takes the kernel."""
+    return bool(change.symbols(BUILT.tree)) or any(key.startswith(_LOADERS) for key in change.settings)
 
 
 def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:

@@ -8,6 +8,9 @@ milestone = "app-ready"                    # what the run is about; may be left 
 [baseline]
 file = "boot-baseline.json"                # beside the check file
 max_regression = "2 %"
+[history]                                  # or instead of a baseline: the store's earlier runs
+last = 10                                  # so many of them, or: segment = true
+max_regression = "2 %"
 """
 
 from __future__ import annotations
@@ -45,17 +48,30 @@ class BaselineTable(Setting, frozen=True):
     quantities: tuple[str, ...] = ()
 
 
+class HistoryTable(Setting, frozen=True):
+    """The earlier runs of the same system and board as a baseline: the `last` ones, or with `segment` all
+    since the last change point. `labels` are those whose values they share with the run."""
+
+    max_regression: str
+    last: int = 10
+    segment: bool = False
+    labels: tuple[str, ...] = ("product", "branch")
+    quantities: tuple[str, ...] = ()
+
+
 class CheckFile(Setting, frozen=True):
     """A check file as it stands."""
 
     budget: dict[str, str | Limit] = {}
     baseline: BaselineTable | None = None
+    history: HistoryTable | None = None
     milestone: str = ""
 
 
 _EXAMPLES = {
     "budget": '"first-frame" = "2.5 s"',
     "baseline": 'file = "boot-baseline.json"',
+    "history": "last = 10",
     "milestone": 'milestone = "app-ready"',
 }
 """Lines for whoever wrote a wrong one, by table."""
@@ -89,7 +105,8 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Check:
-    """What a check file asks for. `baseline` is the path of the baseline's file, None where there is none."""
+    """What a check file asks for. `baseline` is the path of the baseline's file, None where there is
+    none; so is `history`."""
 
     path: Path
     budgets: tuple[Budget, ...] = ()
@@ -97,6 +114,7 @@ class Check:
     allowance: Allowance = field(default_factory=lambda: Allowance(None, 0, "0"))
     quantities: tuple[str, ...] = ()
     milestone: str = ""
+    history: HistoryTable | None = None
 
 
 def figure_of(name: str) -> Callable[[Sequence[int]], int]:
@@ -116,14 +134,28 @@ def read_check(path: Path) -> Check:
     if not path.exists():
         raise UserError(f"there is no check file {path}", hint="bootscope help ci shows one; -f FILE")
     found = load(path, CheckFile, _EXAMPLES)
-    if not (found.budget or found.baseline):
-        raise UserError(f"{path}: nothing to check", hint="a [budget] or a [baseline]; bootscope help ci")
+    if not (found.budget or found.baseline or found.history):
+        raise UserError(
+            f"{path}: nothing to check", hint="a [budget], a [baseline] or a [history]; bootscope help ci"
+        )
+    if found.baseline and found.history:
+        raise UserError(f"{path}: [baseline] and [history] are both there", hint="one of them")
     budgets = tuple(_budget(path, name, given) for name, given in found.budget.items())
+    if found.history:
+        return _with_history(path, budgets, found.history, found.milestone)
     if found.baseline is None:
         return Check(path, budgets, milestone=found.milestone)
     base = found.baseline
-    allowed = _allowance(path, base.max_regression)
+    allowed = _allowance(path, "baseline", base.max_regression)
     return Check(path, budgets, path.parent / base.file, allowed, base.quantities, found.milestone)
+
+
+def _with_history(path: Path, budgets: tuple[Budget, ...], table: HistoryTable, milestone: str) -> Check:
+    if table.last < 1:
+        where = spot(path, ("history", "last"))
+        raise UserError(f"{where}: history.last: {table.last} runs are none", hint="1 or more")
+    allowed = _allowance(path, "history", table.max_regression)
+    return Check(path, budgets, None, allowed, table.quantities, milestone, table)
 
 
 def _budget(path: Path, name: str, given: str | Limit) -> Budget:
@@ -139,8 +171,8 @@ def _budget(path: Path, name: str, given: str | Limit) -> Budget:
     return Budget(name, int(number * _UNITS[unit]), limit.of)
 
 
-def _allowance(path: Path, text: str) -> Allowance:
-    number, unit = _parsed(f"{spot(path, ('baseline', 'max_regression'))}: baseline.max_regression", text)
+def _allowance(path: Path, table: str, text: str) -> Allowance:
+    number, unit = _parsed(f"{spot(path, (table, 'max_regression'))}: {table}.max_regression", text)
     if unit == "%":
         return Allowance(number / 100, 0, f"{text.removesuffix('%').strip()} %")
     return Allowance(None, int(number * _UNITS[unit]), text)
@@ -158,5 +190,6 @@ def _parsed(where: str, text: str) -> tuple[Fraction, str]:
 def known_names(check: Check) -> Mapping[str, str]:
     """All names that a check asks for -> where they stand in the file."""
     named = {budget.name: "budget" for budget in check.budgets}
-    named |= {name: "baseline.quantities" for name in check.quantities}
+    table = "history" if check.history else "baseline"
+    named |= {name: f"{table}.quantities" for name in check.quantities}
     return named | ({check.milestone: "milestone"} if check.milestone else {})

@@ -7,6 +7,7 @@ import argparse
 import os
 import secrets
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from bootscope.analysis.samples import SampleSet
@@ -14,7 +15,7 @@ from bootscope.capture.store import Store
 from bootscope.check import formats
 from bootscope.check.baseline import baseline_of, read_baseline
 from bootscope.check.decide import Outcome, decide
-from bootscope.check.model import DEFAULT, read_check
+from bootscope.check.model import DEFAULT, Check, read_check
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
 from bootscope.cli.output import write_file
@@ -52,10 +53,11 @@ class CheckVerb(Verb):
         name, number = run_and_boot(args.run)
         args.file = args.file or DEFAULT
         check = None if args.save_baseline else read_check(args.file)
-        boots = sample_set(Store(store_dir()), name, number)
+        store = Store(store_dir())
+        boots = sample_set(store, name, number)
         if check is None:
             return _save(args, boots)
-        outcome = decide(check, boots, read_baseline(check.baseline) if check.baseline else None)
+        outcome = _decided(check, boots, store)
         _write_files(args, outcome)
         if args.json:
             print_json("check", text.document(outcome))
@@ -66,6 +68,18 @@ class CheckVerb(Verb):
                 named(outcome.refused, 400), hint="record or import more boots; 10 are a good start"
             )
         return MISSED if outcome.missed else 0
+
+
+def _decided(check: Check, boots: SampleSet, store: Store) -> Outcome:
+    """The outcome, with the baseline from its file or from the store."""
+    if check.history is None:
+        return decide(check, boots, read_baseline(check.baseline) if check.baseline else None)
+    # What reads a history is not loaded for other checks.
+    from bootscope.check.from_history import history_baseline
+
+    found, words = history_baseline(store, boots.run_id, boots, check.history, check.milestone)
+    outcome = decide(check, boots, found)
+    return replace(outcome, notes=(words, *outcome.notes))
 
 
 def _agree(args: argparse.Namespace) -> None:

@@ -31,6 +31,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "apply system": ("trees",),
     "apply what": ("techniques",),
     "apply to": ("build systems",),
+    "load run": (),
+    "schema name": ("schemas",),
     "audit what": ("runs", "systems", "trees"),
     "optimize only": ("techniques",),
     "techniques id": ("techniques",),
@@ -181,6 +183,7 @@ NAMES: dict[str, str | Callable[[], list[str]]] = {
     "changes": _changes,
     "phases": "loaders.registry:PHASES",
     "parts": "core.needs:PARTS",
+    "schemas": "cli.schema:KINDS",
     "kinds of systems": "inventory.machine:KINDS",
     "build systems": "buildtrees.applying:WRITERS",
 }

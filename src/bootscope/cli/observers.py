@@ -17,6 +17,8 @@ class Quiet(measuring.Observer):
 
     def tick(self, time_ns: int, phase: str) -> None: ...
 
+    def counting(self, core: str) -> None: ...
+
 
 class Shown(Quiet):
     """A line for each line of the first boot's console, with its time, and how each boot ends."""
@@ -53,6 +55,9 @@ class ShownEmulated(Shown):
     def boot_ended(self, info: BootInfo) -> None:
         took = seconds(info.host_ms * 1_000_000, 1)
         self.says(f"boot {info.number}: {info.message} ({took} s of host time)")
+
+    def counting(self, core: str) -> None:
+        self.says(f"booting it once more, to count what the caches of {core} do ...")
 
 
 class LiveView(ShownEmulated):

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from msgspec import UNSET
+
 from bootscope.boards.physical import is_real, real_board
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
@@ -23,6 +25,7 @@ from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
 from bootscope.core.paths import cache_dir, store_dir
+from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.emulator.plugin_config import Limits, default_until
 from bootscope.emulator.recording import Observer
 from bootscope.hardware.measuring import measure_run
@@ -34,7 +37,7 @@ from bootscope.timeline.build import timeline
 
 FAILED = 3
 _LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
-_EMULATED = ("no_explain", "board_timeout", "hang_timeout")
+_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core")
 """Options that are for an emulated board alone."""
 
 
@@ -55,6 +58,13 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         "limit of the board's own time without any event, in seconds (default 30; 15 for an image)",
         type=float,
     )
+    flag(
+        parser,
+        "--timing",
+        "boot it once more, and count what the core's caches and memory make of it, for show --core "
+        "(bootscope help cores); takes up to 4 times as long as the boot",
+    )
+    option(parser, "--core", "CORE", "the core of --timing (default: that of the board profile)")
     renamed(parser, "--limit", "board_timeout", type=float)
     renamed(parser, "--hang", "hang_timeout", type=float)
 
@@ -118,6 +128,7 @@ class Record(Verb):
             limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
             quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if of_image else _HANG_S)) * 1e9),
             explain=not args.no_explain,
+            timing=_timing(args),
         )
         if image:
             return _record_image(args, limits)
@@ -154,6 +165,29 @@ def _board_of(loaded: LoadedSystem, wanted: str) -> Board:
 
 def _machine(board: Board) -> tuple[str, str]:
     return board.architecture, board.qemu.machine.partition(",")[0]
+
+
+def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
+    """The cores to count for. Raises UserError where none is named, or what it needs is left out."""
+    if not args.timing:
+        refuse(args, ("core",), "goes with --timing")
+        return ()
+    if args.no_explain:
+        raise UserError("--timing tells what functions wait for, which --no-explain leaves out")
+    own = "" if args.board or record_image.is_image(args.system) else _board_named_by(args.system)
+    board = args.board or own
+    named = args.core or (load_board(board).core if board else UNSET)
+    if isinstance(named, str):
+        return (load_core(named),)
+    raise UserError(
+        "--timing: no core is named",
+        hint=f"--core CORE, or `core` in the board profile; bootscope has {', '.join(core_names())}",
+    )
+
+
+def _board_named_by(systems: list[str]) -> str:
+    """The board of the one system named, if one is."""
+    return load_system(systems[0]).system.board if len(systems) == 1 else ""
 
 
 def _refuse_image_options(args: argparse.Namespace) -> None:

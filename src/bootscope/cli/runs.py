@@ -58,22 +58,31 @@ class List(Verb):
             raise unknown("column", args.sort, list(_SORT))
         store = Store(store_dir())
         runs = store.summaries()
-        labelled = [run for run in _chosen(runs, args) if _has(store, run, args.label)]
-        chosen = _ranked(store, labelled, args.sort)
+        found = _ranked(store, _fitting(store, runs, args), args.sort)
         # The newest stand at the end of the list, where somebody looks.
-        some = chosen if not args.top else chosen[: args.top] if args.sort else chosen[-args.top :]
+        some = found if not args.top else found[: args.top] if args.sort else found[-args.top :]
         if args.json:
-            print_json("list", {"runs": [_document(each) for each in some], "runs_total": len(chosen)})
+            print_json("list", {"runs": [_document(each) for each in some], "runs_total": len(found)})
         elif some:
             text.runs(terminal(), some)
-            if left := len(chosen) - len(some):
+            if left := len(found) - len(some):
                 kind = "more" if args.sort else "older"
-                terminal().print(f"... and {left} {kind}: --top {len(chosen)}", style="dim")
+                terminal().print(f"... and {left} {kind}: --top {len(found)}", style="dim")
         elif runs:
             terminal().print(f"none of the {len(runs)} runs is like that; bootscope list shows them all")
         else:
             terminal().print("no runs; start with: bootscope record debian")
         return 0
+
+
+def chosen(store: Store, args: argparse.Namespace) -> list[Summary]:
+    """The runs that `--system`, `--board`, `--kind`, `--since` and `--label` ask for, oldest first. Raises
+    UserError for a moment that is none."""
+    return _fitting(store, store.summaries(), args)
+
+
+def _fitting(store: Store, runs: Iterable[Summary], args: argparse.Namespace) -> list[Summary]:
+    return [run for run in _chosen(runs, args) if _has(store, run, args.label)]
 
 
 def _chosen(runs: Iterable[Summary], args: argparse.Namespace) -> list[Summary]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bootscope.analysis.rows import Rows, sort
-from bootscope.analysis.view_names import CPUS, CRITICAL_PATH, NAMES, SILENCES, UNITS
+from bootscope.analysis.view_names import CPUS, CRITICAL_PATH, MEMORY, NAMES, SILENCES, UNITS
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
@@ -19,6 +19,7 @@ from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
+from bootscope.cores.profile import load_core
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
 from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
@@ -37,8 +38,11 @@ def view_of(store: Store, name: str | None, number: int | None = None, board: st
     return _view(store, store.find(name), number, board)
 
 
-def _view(store: Store, run: StoredRun, number: int | None, board: str | None) -> View:
-    return view(store, run, number, load_board(board) if board else None, indexed=True)
+def _view(
+    store: Store, run: StoredRun, number: int | None, board: str | None, core: str | None = None
+) -> View:
+    other = load_board(board) if board else None
+    return view(store, run, number, other, indexed=True, core=load_core(core) if core else None)
 
 
 class Show(Verb):
@@ -50,7 +54,10 @@ class Show(Verb):
         )
         option(parser, "--boot", "N", "which boot of the run", type=int)
         option(parser, "--board", "B", "use the costs of another board profile (without booting again)")
-        parser.add_argument("--view", choices=(*NAMES, UNITS, CPUS), help="explain one thing in detail")
+        option(parser, "--core", "C", "the times of a core with caches and memory (bootscope help cores)")
+        parser.add_argument(
+            "--view", choices=(*NAMES, UNITS, CPUS, MEMORY), help="explain one thing in detail"
+        )
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")
         option(parser, "--to", "MILESTONE", "the critical path to this milestone (default: the last)")
         option(parser, "--top", "N", "length of the lists (default 12; with --view 25)", type=int)
@@ -79,7 +86,7 @@ class Show(Verb):
         if not isinstance(run, Recording):
             _show_imported(run, number, args, all_rows)
             return 0
-        v = _view(store, run.stored, number, args.board)
+        v = _view(store, run.stored, number, args.board, args.core)
         if args.view:
             tables = v.path_to(args.to) if args.to else v.tables(args.view, args.phase)
             _show_tables(args, v.boot.info.boot_id, tables, all_rows)
@@ -99,7 +106,7 @@ def _show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, 
     from bootscope.report import imported, imported_json, run_boots
     from bootscope.runs.heard import MEASURED
 
-    refuse(args, ("board",), "recomputes costs, which only boots of an emulated board have")
+    refuse(args, ("board", "core"), "recomputes costs, which only boots of an emulated board have")
     boot = run.boot(number)
     trace = boot.trace(lines=False)
     if args.view == SILENCES:

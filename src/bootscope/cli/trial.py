@@ -47,7 +47,11 @@ class Try(Verb):
             help="ID, or ID=RECIPE where a technique has several; all together",
         )
         option(
-            parser, "--system", "S", "the base system, also an imported one (default: stock)", default="stock"
+            parser,
+            "--system",
+            "S",
+            "the base system, also an imported one or an image (default: stock)",
+            default="stock",
         )
         flag(parser, "--force", "even if a technique does not seem to apply to the system")
         flag(parser, "--own-base", "start from the techniques' own base system, which does not have them yet")

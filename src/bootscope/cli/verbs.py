@@ -23,6 +23,8 @@ VERBS: dict[str, tuple[str, str]] = {
         "check:CheckVerb",
         "check a run against budgets and a baseline, for CI (exit code 3: missed)",
     ),
+    "bisect": ("bisect:Bisect", "find the commit after which the boot is slower, or breaks"),
+    "history": ("history:History", "show a milestone or phase over commits or days, and where it changed"),
     "report": (
         "report:Report",
         "write recorded boots as an HTML page, a picture, one page of PDF, or Markdown",
@@ -32,6 +34,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("export:Export", "write a recorded boot in another program's format"),
     "list": ("runs:List", "list the recorded runs, oldest first"),
     "label": ("label:Label", "label a run (product=, branch=, commit=, note=...), or show its labels"),
+    "save": ("sharing:Save", "write runs into one file for another computer, or the whole store"),
+    "load": ("sharing:Load", "take runs that were saved on another computer into the store"),
     "rm": ("runs:Remove", "delete recorded runs"),
     "audit": (
         "audit:AuditVerb",
@@ -61,6 +65,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "systems:SystemVerb",
         "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it",
     ),
+    "schema": (
+        "schema:Schema",
+        "write JSON schemas of the TOML files, with which editors complete and check",
+    ),
     "cache": ("store:CacheVerb", "show the cache of sources and builds, or make room"),
     "doctor": ("doctor:Doctor", "show what works on this machine, what is missing, and how to install it"),
     "help": ("help:Help", "show a document on a topic, or list them"),
@@ -72,8 +80,20 @@ GROUPS = {
     "Measure": ("record", "import", "calibrate"),
     "Understand": ("show", "compare", "report", "serve", "export", "image"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
-    "Guard": ("check",),
+    "Guard": ("check", "history", "bisect"),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),
-    "Manage": ("list", "label", "rm", "system", "build", "cache", "doctor", "completion"),
+    "Manage": (
+        "list",
+        "label",
+        "save",
+        "load",
+        "rm",
+        "system",
+        "build",
+        "schema",
+        "cache",
+        "doctor",
+        "completion",
+    ),
 }
 """What the verbs are for, in the order in which they are needed; each verb is in one group."""

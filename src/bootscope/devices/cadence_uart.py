@@ -6,41 +6,23 @@ Source: Zynq-7000 Technical Reference Manual, UG585, chapter 19 and appendix B.3
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import ClassVar
 
-import msgspec
-
-from bootscope.core.settings import Setting, Sourced
-from bootscope.devices.model import MEMORY, ConsoleByte, DeviceEvent
-from bootscope.devices.serial import BITS_PER_BYTE
+from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.devices.serial import BITS_PER_BYTE, NumberedPort
 
 _SLOWEST, _LEAST, _MOST = 65535, 4, 255
 """What the generator's divisor may be at most, and the divisor behind it at least and at most."""
 
 
-class CadenceUart(Setting, frozen=True, tag="cadence-uart", tag_field="kind"):
-    """The port. `number`: which of the SoC's it is; those before it lead nowhere as well."""
-
-    address_space: ClassVar[str] = MEMORY
+class CadenceUart(NumberedPort, frozen=True, tag="cadence-uart", tag_field="kind"):
+    """The port."""
 
     data_offset: ClassVar[int] = 0x30
-    rate_key: ClassVar[str] = "clock_hz"
     linux_name: ClassVar[str] = "ttyPS0"
-
-    base: int
-    size: int
-    number: int
-    clock_hz: Sourced
-    fifo_bytes: Sourced
-    default_baud: Sourced
 
     def decoder(self, name: str, medium_bytes: int) -> CadenceUartDecoder:
         return CadenceUartDecoder(name, self)
-
-    def above_zero(self) -> dict[str, int]:
-        keys = ("clock_hz", "fifo_bytes", "default_baud")
-        return {f"{key}.value": getattr(self, key).value for key in keys}
 
     def byte_ns(self, divisor: int) -> int:
         """How long a byte is on the line when the clock is divided by `divisor`, both divisors in one."""
@@ -55,15 +37,6 @@ class CadenceUart(Setting, frozen=True, tag="cadence-uart", tag_field="kind"):
             found.append((abs(clock_hz // divisor - baud), divisor))
         divisor = min(found)[1]
         return self.byte_ns(divisor), clock_hz // divisor
-
-    def with_rates(self, scaled: Callable[[Sourced], Sourced]) -> Self:
-        return msgspec.structs.replace(
-            self, clock_hz=scaled(self.clock_hz), default_baud=scaled(self.default_baud)
-        )
-
-    def qemu_arguments(self) -> tuple[str, ...]:
-        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
-        return ("-serial", "null") * (self.number + 1)
 
 
 class CadenceUartDecoder:

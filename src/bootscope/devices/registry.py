@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from bootscope.devices import sdhci_pci
 from bootscope.devices.boot_memory import BootMemory
 from bootscope.devices.cadence_uart import CadenceUart
+from bootscope.devices.imx_uart import ImxUart
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.pflash import Pflash
 from bootscope.devices.pl011 import Pl011
@@ -13,7 +17,9 @@ from bootscope.devices.sdhci_pci import SdhciPci
 from bootscope.devices.sunxi_gpio import SunxiGpio
 from bootscope.devices.sunxi_mmc import SunxiMmc
 from bootscope.devices.uart16550 import Uart16550
+from bootscope.devices.usdhc import Usdhc
 from bootscope.devices.vga import Vga
+from bootscope.devices.virtio_disk import VirtioDisk
 
 AnyDevice = (
     Uart16550
@@ -27,6 +33,9 @@ AnyDevice = (
     | CadenceUart
     | Sdhci
     | OnChipMemory
+    | VirtioDisk
+    | ImxUart
+    | Usdhc
 )
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
 
@@ -35,3 +44,14 @@ def standard_controller(device: object) -> int | None:
     """Where the registers of an SD controller on PCI are that follows the SD Association's specification, so
     that a driver made after that works it; None for any other device."""
     return device.base if isinstance(device, SdhciPci) else None
+
+
+def asks_in_memory(device: object) -> bool:
+    """Whether what a device is to do lies in the guest's memory, where the plugin reads it."""
+    return isinstance(device, VirtioDisk)
+
+
+def linux_drivers(device: object) -> Mapping[str, tuple[str, str]]:
+    """What Linux needs for a storage controller: symbol of its configuration -> (module, a function of the
+    driver); none where that is not known."""
+    return sdhci_pci.DRIVERS if isinstance(device, SdhciPci) else {}

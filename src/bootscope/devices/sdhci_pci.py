@@ -20,6 +20,9 @@ from bootscope.devices.model import (
     in_option,
 )
 
+DRIVERS = {"MMC_SDHCI_PCI": ("sdhci-pci", "sdhci_pci_probe"), "MMC_BLOCK": ("mmc_block", "mmc_blk_probe")}
+"""What Linux needs for it: symbol of its configuration -> (module, a function of the driver)."""
+
 
 class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
     """The controller. `base` is where its first region of memory is put, which software decides."""

@@ -4,9 +4,43 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from typing import ClassVar, Self
+
+import msgspec
+
+from bootscope.core.settings import Setting, Sourced
+from bootscope.devices.model import MEMORY
 
 BITS_PER_BYTE = 10
 """Start, eight data, stop."""
+
+
+class NumberedPort(Setting, frozen=True):
+    """A port of a chip with several. `number`: which it is, from 0; those before it lead nowhere as well."""
+
+    address_space: ClassVar[str] = MEMORY
+    rate_key: ClassVar[str] = "clock_hz"
+
+    base: int
+    size: int
+    number: int
+    clock_hz: Sourced
+    fifo_bytes: Sourced
+    default_baud: Sourced
+
+    def above_zero(self) -> dict[str, int]:
+        keys = ("clock_hz", "fifo_bytes", "default_baud")
+        return {f"{key}.value": getattr(self, key).value for key in keys}
+
+    def with_rates(self, scaled: Callable[[Sourced], Sourced]) -> Self:
+        return msgspec.structs.replace(
+            self, clock_hz=scaled(self.clock_hz), default_baud=scaled(self.default_baud)
+        )
+
+    def qemu_arguments(self) -> tuple[str, ...]:
+        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
+        return ("-serial", "null") * (self.number + 1)
 
 
 class LineQueue:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bootscope.capture.objects import Pieces
 from bootscope.emulator.probes import Hooks, argument, caller
 from bootscope.image.code import Code
 from bootscope.loaders.model import Hooked, Loader
@@ -48,3 +49,13 @@ def add(hooks: Hooks, loader: Loader, programs: Mapping[str, Code]) -> None:
                 hooks.calls(name, code, function, extra)
             else:
                 hooks.span(name, code, function, taken, extra)
+
+
+def add_places(hooks: Hooks, loader: Loader, pieces: Mapping[str, Pieces]) -> None:
+    """Adds the hooks at which its programs are told where a piece of theirs lies: place, size and name."""
+    for program in loader.programs:
+        told = pieces[program.name].told if program.name in pieces else None
+        if told:
+            only = f" is {told.only.encode().hex()}" if told.only else ""
+            taken = f"int {told.place} int {told.size} str {told.name}{only}"
+            hooks.add(program.hook(Hooked.PLACE), told.address, f"every {taken}")

@@ -13,7 +13,9 @@ from bootscope.arch.model import Architecture, Ports
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
+from bootscope.cores.profile import Core
 from bootscope.devices.model import PORTS
+from bootscope.devices.registry import asks_in_memory
 from bootscope.emulator import kernel_probes, loader_probes, message_probes
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.emulator.subject import Programs, Watched
@@ -47,6 +49,8 @@ class Limits:
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
     usage_after_ns: int | None = None
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
+    timing: tuple[Core, ...] = ()
+    """Cores for which a boot is done again, to count what their caches make of it (timing_pass.py)."""
 
 
 @dataclass
@@ -99,6 +103,7 @@ def watch(
     if limits.explain:
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
+        loader_probes.add_places(w.hooks, board.boot_loader, programs.pieces)
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
         if programs.units:
             message_probes.add(w.hooks, programs.kernel, programs.layout)
@@ -163,6 +168,8 @@ def _add_devices(w: Watch, board: Board) -> None:
         w.devices[number] = name
         what = "port" if device.address_space == PORTS else "io"
         w.lines.append(f"{what} {number} {device.base:#x} {device.size:#x}")
+        if asks_in_memory(device):
+            w.lines.append(f"disk {number}")
     if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
         w.lines += output_lines(ports)
     if isinstance(space := board.qemu.config_space, tuple):
@@ -190,7 +197,7 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks.add("kernel.image", watched.image_at, "once")
     start = _kernel_start(board, kernel)
     unpacks = watched.image_at is not None
-    hooks.add("kernel.start", start, _once_there(start, board, programs) if unpacks else "once")
+    hooks.add("kernel.start", start, _once_there(start, board, watched, programs) if unpacks else "once")
     if watched.late_entry:
         hooks.add("kernel.start", address(kernel, *kernel.arch.kernel.mapped), "once")
     first, second, *_ = kernel.arch.registers.arguments
@@ -207,11 +214,11 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
 
 
-def _once_there(start: int, board: Board, programs: Programs) -> str:
-    """How the arrival of a kernel that unpacked itself is told from what ran at its first address before: a
-    program of the boot loader, where one lies in the place that the kernel is unpacked to."""
+def _once_there(start: int, board: Board, watched: Watched, programs: Programs) -> str:
+    """How the arrival of a kernel that unpacked itself is told from what ran at its first address before: its
+    own image, or a program of the boot loader, where one lies in the place that it is unpacked to."""
     extents = [programs.loader[program.name].extent() for program in board.boot_loader.programs]
-    shared = any(low <= start < high for low, high in extents)
+    shared = start == watched.image_at or any(low <= start < high for low, high in extents)
     register = programs.kernel.arch.kernel.unpacker_jumps_by
     return f"once if {register} {start:#x}" if shared and register else "once"
 

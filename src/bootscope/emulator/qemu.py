@@ -61,7 +61,7 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
         *("-nic", "none", "-no-reboot"),
         *(word for store in stores for word in store.firmware_arguments(media)),
         *(board.storage_device.qemu_arguments(media) if media.has_card else ()),
-        *([] if board.boot_loader.programs else _handed_over(media)),
+        *(_handed_over(media) if board.boot_loader.by_emulator else []),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
     ]
@@ -69,7 +69,7 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
 
 def _handed_over(media: Media) -> list[str]:
     """What the emulator puts into memory itself, where no boot loader does."""
-    given = (("-kernel", media.kernel), ("-initrd", media.initramfs))
+    given = (("-kernel", media.kernel), ("-initrd", media.initramfs), ("-dtb", media.device_tree))
     words = [word for option, path in given if path for word in (option, str(path))]
     return [*words, *(("-append", media.command_line) if media.command_line else ())]
 

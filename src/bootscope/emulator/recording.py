@@ -28,7 +28,7 @@ from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, visible
-from bootscope.emulator import initcall_table, qemu
+from bootscope.emulator import initcall_table, qemu, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
 from bootscope.emulator.subject import Subject, of_build
 from bootscope.system.model import System
@@ -51,6 +51,9 @@ class Observer(Protocol):
 
     def boot_ended(self, info: BootInfo) -> None:
         """The boot is stored."""
+
+    def counting(self, core: str) -> None:
+        """The boot is done again, and what the caches of a core make of it is counted."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ def record_boots(store: Store, task: Task, observer: Observer) -> str:
     panics, hangs or dies is no error here: it is stored and says so.
     """
     version = qemu.check(task.board)
+    for core in task.limits.timing:
+        timing_pass.control_of(task.board, core)
     now = datetime.now(UTC)
     run_id = store.new_run_id(task.subject.facts.name, now)
     with store.recording(run_id) as path:
@@ -104,8 +109,35 @@ def record_boots(store: Store, task: Task, observer: Observer) -> str:
             observer.boot_begins(number, task.boots)
             info = _one_boot(task, run, path, number, observer)
             observer.boot_ended(info)
+            if number == 1 and info.complete:
+                _count(task, run, path / "boots" / "001", info, observer)
     store.index(run_id)
     return run_id
+
+
+def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
+    """The counting passes that were asked for, of a boot that came to its end: other boots are the same."""
+    buffer = task.subject.watched.screen
+    for core in task.limits.timing:
+        observer.counting(core.name)
+        timing_pass.count(
+            run,
+            core,
+            lambda scratch: _watch(task, scratch),
+            _power(task, folder),
+            (info, folder),
+            timing_pass.frame_range(run, buffer.address if buffer else None),
+        )
+
+
+def _power(task: Task, folder: Path) -> qemu.Power:
+    return qemu.Power(
+        media=task.subject.media,
+        plugin=task.plugin,
+        watch=folder / record.WATCH,
+        stream=folder / record.STREAM,
+        log=folder / record.EMULATOR_LOG,
+    )
 
 
 def _watch(task: Task, folder: Path) -> Watch:
@@ -162,13 +194,7 @@ def _one_boot(task: Task, run: RunInfo, run_path: Path, number: int, observer: O
     started = datetime.now(UTC).isoformat(timespec="seconds")
     made = _watch(task, folder)
     (folder / record.WATCH).write_text(made.text())
-    power = qemu.Power(
-        media=task.subject.media,
-        plugin=task.plugin,
-        watch=folder / record.WATCH,
-        stream=folder / record.STREAM,
-        log=folder / record.EMULATOR_LOG,
-    )
+    power = _power(task, folder)
     live = Live(run, observer.line)
 
     def on_data(data: bytes) -> None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from bootscope.capture import objects
 from bootscope.capture.record import Part, Screen, SourceFact, SystemFacts
 from bootscope.devices.model import Media
 from bootscope.image.code import Code
+from bootscope.loaders.model import Loader
 from bootscope.system.load import milestones
 from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, System
 
@@ -47,13 +48,15 @@ _OBJECTS = {
 class Programs:
     """The programs of a build whose code is watched, and the layout of the kernel's structures.
 
-    `loader`: those of the boot loader, by name. `units`: the root file system has systemd's.
+    `loader`: those of the boot loader, by name; `pieces`: of those that are not at one place, by name.
+    `units`: the root file system has systemd's.
     """
 
     loader: Mapping[str, Code]
     kernel: Code
     layout: Layout
     units: bool = False
+    pieces: Mapping[str, objects.Pieces] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,8 @@ def of_build(system: System, board: Board, built: Built) -> Subject:
     for program in loader.programs:
         files[program.symbols] = loader.tree_of(program), program.symbols_file
         files[program.code] = loader.tree_of(program), program.code_file
+        if program.pieces:
+            files[program.pieces] = loader.tree_of(program), program.pieces_file
     found = {
         name: built.results[step] / file for name, (step, file) in files.items() if step in built.results
     }
@@ -165,7 +170,15 @@ def _programs(board: Board, built: Built) -> Programs:
         code(*_OBJECTS[objects.KERNEL]),
         layout,
         (results["rootfs"] / rootfs.UNITS).exists(),
+        dict(_pieces(loader, results)),
     )
+
+
+def _pieces(loader: Loader, results: Mapping[str, Path]) -> Iterator[tuple[str, objects.Pieces]]:
+    for program in loader.programs:
+        path = results.get(loader.tree_of(program), Path()) / program.pieces_file
+        if program.pieces and path.exists():
+            yield program.name, msgspec.json.decode(path.read_bytes(), type=objects.Pieces)
 
 
 def _facts(s: System, built: Built) -> SystemFacts:

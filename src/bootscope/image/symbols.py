@@ -36,6 +36,14 @@ class Symbols:
         pairs = [(int(address, 16) & mask, name) for address, name in _CODE.findall(text)]
         return cls(pairs)
 
+    @classmethod
+    def of_functions(cls, functions: Iterable[tuple[int, int, str]]) -> Symbols:
+        """From (address, bytes, name): what lies between two functions has no name."""
+        found = sorted(functions)
+        begun = {address for address, _, _ in found}
+        ends = {address + size for address, size, _ in found} - begun
+        return cls([*((address, name) for address, _, name in found), *((end, "") for end in ends)])
+
     def address(self, *names: str) -> int | None:
         """Address of the first of `names` that exists."""
         return next((self._by_name[name] for name in names if name in self._by_name), None)
@@ -59,7 +67,7 @@ class Symbols:
         at = bisect_right(self._addresses, address) - 1
         if at < 0 or (at + 1 == len(self._addresses) and address - self._addresses[at] > 1 << 16):
             return None
-        return self._names[at]
+        return self._names[at] or None
 
     def __len__(self) -> int:
         return len(self._addresses)

@@ -92,7 +92,7 @@ def _of_panic(boot: StoredBoot, seen: _Seen) -> Iterator[str]:
 def _of_loader(run: RunInfo, seen: _Seen) -> list[str]:
     """A boot that ended before the kernel."""
     loader = run.board.boot_loader
-    if seen.phase not in (*loader.phases_of(), "load") or not loader.programs:
+    if seen.phase not in (*loader.phases_of(), "load") or loader.by_emulator:
         return []
     if seen.says(_NETWORK, last=True):
         return [

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bootscope.boards.profile import Board
 from bootscope.bootimage.understand import Image
 from bootscope.builder.ids import id_of
-from bootscope.builder.steps.kernel_layout import STRUCTS
+from bootscope.builder.steps.kernel_layout import SOCKETS, STRUCTS
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, Part, SystemFacts
 from bootscope.core.errors import UserError
@@ -33,9 +33,10 @@ def subject(
     name: str,
     below: Built | None = None,
 ) -> Subject:
-    """What is recorded of an image; `below`: the firmware that it boots through."""
+    """What is recorded of an image; `below`: the firmware in its boot."""
     code, table = _code(got, board)
-    parts = tuple(_parts(got, below))
+    handed = board.boot_loader.by_emulator
+    parts = tuple(_parts(got, below, handed))
     kept: dict[str, Kept] = {**(below.kept if below else {}), objects.KERNEL_SYMBOLS: table}
     if code:
         kept[objects.KERNEL] = code
@@ -44,9 +45,9 @@ def subject(
     kernel = Code(code) if code else Code.empty(board.arch)
     return Subject(
         build_id=id_of({"parts": [[p.name, p.sha256] for p in parts], "words": got.command_line}),
-        facts=_facts(image, got, watched, name, at_load=below is not None),
+        facts=_facts(image, got, watched, name, at_load=not handed),
         watched=watched,
-        programs=Programs(below.code if below else {}, kernel, _layout(got)),
+        programs=Programs(below.code if below else {}, kernel, _layout(got), units=_has_units(image)),
         media=media,
         kept=kept,
         parts=parts,
@@ -60,16 +61,21 @@ def _code(got: Given, board: Board) -> tuple[bytes, bytes]:
         return b"", b""
     table = vmlinux.symbol_map(got.symbols, board.arch).encode()
     try:
-        base = vmlinux.base_address(got.program, got.symbols, board.arch)
+        laid = vmlinux.laid_out(got.program, got.symbols, board.arch)
     except UserError:
         return b"", table
-    return vmlinux.elf(got.program, base, got.symbols, board.arch), table
+    return vmlinux.elf(laid.data, laid.base, got.symbols, board.arch, laid.entry), table
+
+
+def _has_units(image: Image) -> bool:
+    """Whether the root file system is started by systemd."""
+    return any("systemd" in root.init for root in image.understood.roots)
 
 
 def _layout(got: Given) -> dict[str, int]:
     """Where the kernel's structures have the members that views need; empty where it does not say so."""
     types = btf.read(got.program)
-    wanted = {**STRUCTS, **watching.STRUCTS}
+    wanted = {**STRUCTS, **SOCKETS, **watching.STRUCTS}
     return types.offsets(f"{struct}.{m}" for struct, names in wanted.items() for m in names) if types else {}
 
 
@@ -89,16 +95,19 @@ def unseen(made: Subject, got: Given) -> list[str]:
     return []
 
 
-def _parts(got: Given, below: Built | None) -> Iterator[Part]:
-    """What boots, by content."""
+def _parts(got: Given, below: Built | None, handed: bool) -> Iterator[Part]:
+    """What boots, by content; `handed`: the emulator puts the kernel into memory."""
     if below:
         size = below.flash.stat().st_size
         yield Part(name="firmware/flash", step_id=below.content, sha256=below.content, size_bytes=size)
-    else:
-        for name, data in (("image/kernel", got.program), ("image/initramfs", got.initramfs)):
-            if data:
-                sha256 = content.of_bytes(data)
-                yield Part(name=name, step_id="", sha256=sha256, size_bytes=len(data))
+    pieces = {
+        "image/kernel": got.program,
+        "image/initramfs": got.initramfs,
+        "image/device-tree": got.device_tree,
+    }
+    for name, data in pieces.items() if handed else ():
+        if data:
+            yield Part(name=name, step_id="", sha256=content.of_bytes(data), size_bytes=len(data))
     if got.card:
         size = got.card.stat().st_size
         yield Part(name="image/card", step_id="", sha256=content.of_file(got.card), size_bytes=size)

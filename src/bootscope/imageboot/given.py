@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.boards.profile import Board, board_names, load_board
+from bootscope.boards.profile import Board, Direct, board_names, load_board
 from bootscope.bootimage.records import Kernel, Understood
 from bootscope.bootimage.understand import FOLDER, IMAGE, TAR, Image, RootSource
 from bootscope.core.errors import UserError, printable
@@ -15,7 +15,8 @@ from bootscope.core.text import listed
 from bootscope.devices import sd_card
 from bootscope.image.kallsyms import Symbol
 from bootscope.image.kernel_file import KernelFile
-from bootscope.imageboot import root_image
+from bootscope.imageboot import root_image, storage
+from bootscope.imageboot.storage import Store
 
 _ROOT = re.compile(r"(?:^|\s)root=(\S+)")
 _CONSOLE = re.compile(r"(?:^|\s)console=([^\s,]+)")
@@ -36,24 +37,38 @@ class Given:
     symbols: list[Symbol] = field(repr=False)
     config: str = field(repr=False)
     initramfs: bytes = field(repr=False)
+    device_tree: bytes = field(repr=False)
     card: Path | None
+    store: Store
     command_line: str
     taken: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def of_image(image: Image, board: Board, append: str, folder: Path, instead: str | None = None) -> Given:
+def of_image(
+    image: Image,
+    board: Board,
+    append: str,
+    folder: Path,
+    instead: str | None = None,
+    *,
+    as_file: bool = False,
+) -> Given:
     """What a board that starts the kernel itself is given; `append` are words for the kernel's command line,
-    `instead` a whole one in the place of the image's.
+    `instead` a whole one in the place of the image's; `as_file`: it is given the kernel's file, which unpacks
+    itself.
 
     Raises UserError where the image cannot boot there, with what was seen.
     """
     known = image.understood
     file, kernel, opened, symbols = _kernel(image, board)
     early = image.initramfs()
-    card, root_words, taken = _card(image, folder)
-    words, added = _command_line(known, root_words, append) if instead is None else (_taken(instead), "")
-    doubts = _doubts(known, board, words, card is not None, by_kernel=True)
+    store = storage.of_image(image, board, symbols)
+    card, root_words, taken = _card(image, folder, store.disk)
+    tree = _device_tree(image, board)
+    more = f"{_fixed(kernel, board, append)} {append}".strip()
+    words, added = _command_line(known, root_words, more) if instead is None else (_taken(instead), "")
+    doubts = _doubts(known, board, words, store if card else None, by_kernel=True)
     return Given(
         kernel=kernel,
         file=file,
@@ -61,15 +76,23 @@ def of_image(image: Image, board: Board, append: str, folder: Path, instead: str
         symbols=symbols,
         config=image.configuration(),
         initramfs=early,
+        device_tree=tree,
         card=card,
+        store=store,
         command_line=words,
         taken=(
-            f"kernel: {_place(kernel)}, {kernel.version or 'of an unknown version'}{_unpacked(opened)}",
+            f"kernel: {_place(kernel)}, {kernel.version or 'of an unknown version'}"
+            f"{'' if as_file else _unpacked(opened)}",
             _early_words(image, early),
             *taken,
             *_words_from(known, words, added),
         ),
-        notes=(*doubts, *_tree_words(image), *known.problems),
+        notes=(
+            *(store.notes if card else ()),
+            *doubts,
+            *(() if tree else _tree_words(image)),
+            *known.problems,
+        ),
     )
 
 
@@ -83,7 +106,7 @@ def of_disk(image: Image, board: Board) -> Given:
             hint="--through kernel, which starts the kernel itself; or the disk image that the build made",
         )
     file, kernel, opened, symbols = _kernel(image, board)
-    words = _cut(known.command_line)
+    words, store = _cut(known.command_line), Store(board, sd_card.DISK)
     return Given(
         kernel=kernel,
         file=file,
@@ -91,14 +114,16 @@ def of_disk(image: Image, board: Board) -> Given:
         symbols=symbols,
         config=image.configuration(),
         initramfs=image.initramfs(),
+        device_tree=b"",
         card=image.disk,
+        store=store,
         command_line=words,
         taken=(
             f"card: the disk image, as {sd_card.DISK}",
             f"kernel, by what the image says: {_place(kernel)}, {kernel.version or 'of an unknown version'}",
             *_words_from(known, words, ""),
         ),
-        notes=(*_doubts(known, board, words, has_card=True, by_kernel=False), *known.problems),
+        notes=(*_doubts(known, board, words, store, by_kernel=False), *known.problems),
     )
 
 
@@ -169,25 +194,45 @@ def _early_words(image: Image, early: bytes) -> str:
     return f"initramfs: {f'{chosen.volume} {chosen.path}'.strip()}, {len(early):,} bytes"
 
 
-def _card(image: Image, folder: Path) -> tuple[Path | None, str, list[str]]:
-    """(the raw image of a card, words for the command line that name the root on it, what is told)."""
+def _card(image: Image, folder: Path, disk: str) -> tuple[Path | None, str, list[str]]:
+    """(the raw image of a card, words for the command line that name the root on it, what is told); `disk`:
+    what Linux calls it."""
     if image.disk:
-        return image.disk, "", [f"card: the disk image, as {sd_card.DISK}"]
+        return image.disk, "", [f"card: the disk image, as {disk}"]
     source = _root_source(image)
     if source is None:
         return None, "", ["card: none"]
-    whole = f"root={sd_card.DISK} rootwait"
+    whole = f"root={disk} rootwait"
     if source.form == IMAGE:
-        return source.path, whole, [f"card: {source.volume}, as {sd_card.DISK}"]
+        return source.path, whole, [f"card: {source.volume}, as {disk}"]
     make = {TAR: root_image.of_tar, FOLDER: root_image.of_folder}[source.form]
     path, lost = make(source.path, folder)
-    told = [f"card: an ext4 with the files of the {source.form} {source.volume}, as {sd_card.DISK}", *lost]
+    told = [f"card: an ext4 with the files of the {source.form} {source.volume}, as {disk}", *lost]
     return path, f"{whole} rw", told
 
 
 def _root_source(image: Image) -> RootSource | None:
     roots = {root.place.volume for root in image.understood.roots}
     return next((s for s in image.roots if s.volume in roots), next(iter(image.roots), None))
+
+
+def _device_tree(image: Image, board: Board) -> bytes:
+    """For a board whose device tree the emulator does not make. Raises UserError where the image has none."""
+    if not isinstance(board.direct, Direct) or not board.direct.device_tree:
+        return b""
+    place = image.chosen().device_tree
+    if place is None:
+        raise UserError(
+            f"no device tree for {board.title} is in {printable(image.understood.name)}",
+            hint="name it, too: bootscope record KERNEL BOARD.dtb ROOT",
+        )
+    return image.read(place)
+
+
+def _fixed(kernel: Kernel, board: Board, append: str) -> str:
+    """The word that keeps a kernel where its symbols say; empty where it stays there."""
+    moves = board.arch.kernel.moves_unseeded and kernel.kaslr is not False
+    return "nokaslr" if moves and "nokaslr" not in f"{kernel.command_line} {append}".split() else ""
 
 
 def _command_line(known: Understood, root_words: str, append: str) -> tuple[str, str]:
@@ -225,7 +270,7 @@ def _words_from(known: Understood, words: str, added: str) -> list[str]:
     return [*told, f"  added: {added}"] if added else told
 
 
-def _doubts(known: Understood, board: Board, words: str, has_card: bool, by_kernel: bool) -> list[str]:
+def _doubts(known: Understood, board: Board, words: str, store: Store | None, by_kernel: bool) -> list[str]:
     port = board.console_called(board.console).linux_name
     consoles = _CONSOLE.findall(words)
     told = []
@@ -240,10 +285,10 @@ def _doubts(known: Understood, board: Board, words: str, has_card: bool, by_kern
             f"silent: --append console={port},115200"
         )
     root = next(iter(_ROOT.findall(words)[::-1]), "")
-    if root.startswith("/dev/") and not root.startswith(
-        (sd_card.DISK, "/dev/ram", "/dev/mapper", "/dev/nfs")
-    ):
-        told.append(f"root={root}: the card of the board is {sd_card.DISK}: --append root={sd_card.DISK}pN")
-    if not has_card and root and not known.initramfs:
+    disk = store.disk if store else sd_card.DISK
+    if root.startswith("/dev/") and not root.startswith((disk, "/dev/ram", "/dev/mapper", "/dev/nfs")):
+        name = store.partition if store else f"{disk}p"
+        told.append(f"root={root}: the card of the board is {disk}: --append root={name}N")
+    if not store and root and not known.initramfs:
         told.append(f"root={root}: no root file system was given: name it, too")
     return told

@@ -19,9 +19,10 @@ from bootscope.core.errors import UserError, unknown
 from bootscope.devices.model import Media
 from bootscope.emulator.subject import Subject
 from bootscope.imageboot import described, firmware, given, overlay, watching
+from bootscope.imageboot.firmware import Built
 from bootscope.imageboot.given import Given
 from bootscope.imageboot.watching import Goal
-from bootscope.loaders.direct import DIRECT
+from bootscope.loaders.registry import LOADERS
 
 KERNEL, FIRMWARE = "kernel", "firmware"
 THROUGH = (KERNEL, FIRMWARE)
@@ -71,40 +72,54 @@ def opened(paths: Sequence[str], board: Board, wish: Wish, runner: Runner, name:
         if wish.through == FIRMWARE:
             yield _by_firmware(image, board, wish, folder, name, runner)
         else:
-            yield _by_kernel(image, board, wish, folder, name)
+            yield _by_kernel(image, board, wish, folder, name, runner)
 
 
-def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str) -> Ready:
+def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str, runner: Runner) -> Ready:
     """Kernel and initramfs put into memory by the emulator."""
-    start, direct = board.arch.kernel.handed_over, board.direct
-    if start is None or not isinstance(direct, Direct):
+    direct = board.direct
+    if not isinstance(direct, Direct):
         raise UserError(
-            f"the board {board.name} cannot start a kernel without its boot loader",
+            f"the board {board.name} does not boot images yet",
             hint="bootscope record FILE... --board virt-arm64",
         )
-    got = given.of_image(image, board, wish.append, folder, wish.command_line)
-    address = start(got.program, direct.memory)
-    board = msgspec.structs.replace(board, loader=DIRECT.name, addresses={"kernel": address})
-    goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols))
-    media = _media(got, folder)
-    subject = described.subject(image, got, board, goal.watched, media, name)
-    told = ("started: by the emulator: nothing of firmware and boot loader is in this boot", *got.taken)
-    return _ready(image, subject, board, goal, told, got)
+    unpacks = direct.image if isinstance(direct.image, int) else None
+    got = given.of_image(image, board, wish.append, folder, wish.command_line, as_file=unpacks is not None)
+    below = firmware.below(board, runner)
+    board = _begun(got.store.board, direct, got)
+    goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols), image_at=unpacks)
+    media = _media(got, folder, below, as_file=unpacks is not None)
+    subject = described.subject(image, got, board, goal.watched, media, name, below)
+    told = (f"started: by {board.boot_loader.title}", *got.taken)
+    return _ready(image, subject, board, goal, told, got, below.steps if below else ())
 
 
-def _media(got: Given, folder: Path) -> Media:
-    kernel, early = folder / "kernel", folder / "initramfs"
-    kernel.write_bytes(got.program)
+def _begun(board: Board, direct: Direct, got: Given) -> Board:
+    """The board as it is without its boot loader: what it begins with, and where."""
+    programs = LOADERS[direct.begins].programs
+    places = {p.name: direct.addresses.get(p.name, board.addresses.get(p.name, 0)) for p in programs}
+    start = board.arch.kernel.handed_over
+    kernel = start(got.program, direct.memory) if start else board.addresses["kernel"]
+    return msgspec.structs.replace(board, loader=direct.begins, addresses={**places, "kernel": kernel})
+
+
+def _media(got: Given, folder: Path, below: Built | None, *, as_file: bool) -> Media:
+    kernel, early, tree = folder / "kernel", folder / "initramfs", folder / "board.dtb"
+    kernel.write_bytes(got.file if as_file else got.program)
     if got.initramfs:
         early.write_bytes(got.initramfs)
+    if got.device_tree:
+        tree.write_bytes(got.device_tree)
     card, form = overlay.over(got.card, folder) if got.card else (folder / "none", "raw")
     return Media(
         card,
+        loader=below.flash if below else None,
         kernel=kernel,
         initramfs=early if got.initramfs else None,
         command_line=got.command_line,
         card_format=form,
         has_card=got.card is not None,
+        device_tree=tree if got.device_tree else None,
     )
 
 
@@ -118,12 +133,21 @@ def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str
     got = given.of_disk(image, board)
     assert got.card
     below = firmware.built(board, runner)
-    goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols), late_entry=True)
+    at, known = _unpacked_at(board), bool(got.symbols)
+    goal = watching.goal(
+        image, board, wish.until, wish.text, symbols=known, late_entry=at is None, image_at=at
+    )
     card, form = overlay.over(got.card, folder)
     media = Media(card, loader=below.flash, card_format=form)
     subject = described.subject(image, got, board, goal.watched, media, name, below)
     told = (f"started: through the board's firmware, {board.boot_loader.title}", *got.taken)
     return _ready(image, subject, board, goal, told, got, below.steps)
+
+
+def _unpacked_at(board: Board) -> int | None:
+    """Where a boot loader puts a kernel that unpacks itself: where it unpacks itself to."""
+    itself = isinstance(board.direct, Direct) and isinstance(board.direct.image, int)
+    return board.addresses["kernel"] if itself else None
 
 
 def _ready(

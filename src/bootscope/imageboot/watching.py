@@ -58,10 +58,18 @@ class Goal:
 
 
 def goal(
-    image: Image, board: Board, until: str, text: str, *, symbols: bool, late_entry: bool = False
+    image: Image,
+    board: Board,
+    until: str,
+    text: str,
+    *,
+    symbols: bool,
+    late_entry: bool = False,
+    image_at: int | None = None,
 ) -> Goal:
     """What the user asked for (`until`: a milestone, or KIND:NAME; `text`: on the console), or what is
-    best for the image; `symbols`: whether the kernel's are known. Raises UserError for what cannot be waited
+    best for the image; `symbols`: whether the kernel's are known; `image_at`: where a kernel begins that
+    unpacks itself. Raises UserError for what cannot be waited
     for."""
     texts, calls, process, why = dict(_TEXTS), dict[str, Reached](), "", ""
     if text:
@@ -89,7 +97,7 @@ def goal(
             until, why = INIT_SAID, f"the kernel's word that it starts init, since it has no symbols; {why}"
     there = [stage.milestone for stage in board.boot_loader.stages if stage.milestone]
     known = tuple(m for m in MILESTONES if m in there and (m != "application" or process))
-    watched = Watched(process, texts, (*known, *texts, *calls), calls=calls, late_entry=late_entry)
+    watched = Watched(process, texts, (*known, *texts, *calls), image_at, calls=calls, late_entry=late_entry)
     return Goal(until, watched, why or until)
 
 

@@ -79,7 +79,8 @@ def _listed(place: ExtPlace) -> dict[str, Found]:
 
 
 def _removed(there: Mapping[str, Found], wanted: RootEdit) -> list[str]:
-    kept = {*wanted.write, *wanted.link}
+    named = {*wanted.write, *wanted.link}
+    kept = named | {_real(there, path) for path in named}
     # A folder stays where something in it does.
     kept |= {folder for path in kept for folder in names.above(path)}
     return [path for path in there if matches(path, wanted.remove) and path not in kept]

@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 
 from bootscope.artefacts.loader import script_of_image
-from bootscope.bootimage.menus import EXTLINUX, GRUB, PI, SCRIPT, SPEC, MenuEntry
+from bootscope.bootimage.menus import EXTLINUX, GRUB, SCRIPT, SPEC, MenuEntry
 from bootscope.core.errors import UserError, printable
 from bootscope.imageedit import wrapped
 from bootscope.system.changes import with_words
 
-_WRITTEN = (EXTLINUX, SPEC, GRUB, PI)
+_WRITTEN = (EXTLINUX, SPEC, GRUB)
 
 
 def with_line(menu: MenuEntry, data: bytes, added: tuple[str, ...], dropped: tuple[str, ...]) -> bytes:

@@ -133,7 +133,7 @@ def _with_changes(rows: list[_Row], wanted: RootEdit, size: int) -> tuple[list[s
     links = {row.path: row.target for row in rows if row.kind == "S"}
     write = {names.through_links(path, links.get): text.encode() for path, text in wanted.write.items()}
     link = {names.through_links(path, links.get): names.target(to) for path, to in wanted.link.items()}
-    kept = {*wanted.write, *wanted.link}
+    kept = {*wanted.write, *wanted.link, *write, *link}
     kept |= {folder for path in kept for folder in names.above(path)}
     lines = [
         row.line

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest
-from behind the partition table. Neither program comes with symbols.
+from behind the partition table. Neither lies at one place: GRUB's modules are where its loader finds memory,
+and SeaBIOS moves what it needs only once to the end of the memory.
 
 Sources: GRUB's manual, chapter 11 ("GRUB image files"); boot.S and diskboot.S in grub-core/boot/i386/pc of
 GRUB 2.12.
@@ -32,6 +33,7 @@ def _program(name: str, title: str, phrase: str, tree: str) -> Program:
         functions={},
         linked="",
         tree=tree,
+        pieces=f"{name}-pieces",
     )
 
 

@@ -22,6 +22,8 @@ class Hooked(StrEnum):
     """A function that starts a device; a pointer to its name is the second word of the first argument."""
     COMMAND = "command"
     """A function that runs a command: flags, number of words, the words."""
+    PLACE = "place"
+    """A function that is told where a piece of the program has been put."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +34,10 @@ class Program:
     stands before names of its functions and names its image on the card; `phrase` is it in a sentence.
     `symbols` and `code`: what a recording keeps of it, from the files of the build that have these names.
     `linked`: where its build leaves the program. `tree`: what its sources are called, where that is not what
-    those of its boot loader are. `stays`: it is called by what comes after it, at the same addresses. `lies`:
-    where, as (first address, first behind it), of one that stays and has no symbols.
+    those of its boot loader are. `pieces`: what a recording keeps of functions whose places are known by
+    other means than one table (:class:`bootscope.capture.objects.Pieces`); empty for none. `stays`: it is
+    called by what comes after it, at the same addresses. `lies`: where one that stays does so, as (first
+    address, first behind it), if it is not all of its functions that stay, or if it may have no symbols.
     """
 
     name: str
@@ -46,8 +50,14 @@ class Program:
     functions: Mapping[Hooked, str]
     linked: str
     tree: str = ""
+    pieces: str = ""
     stays: bool = False
     lies: tuple[int, int] | None = None
+
+    @property
+    def pieces_file(self) -> str:
+        """The file of a build with them."""
+        return f"{self.pieces}.json"
 
     def hook(self, what: Hooked) -> str:
         """What recordings call a hook in it."""
@@ -241,6 +251,8 @@ class Loader:
     """What is built of other sources; None for a boot loader that is all there is."""
     moves_to: int = 0
     """Which argument of the function that moves a program is where to; they count from 0."""
+    by_emulator: bool = False
+    """Whether kernel and initramfs are put into memory by the emulator; its programs are firmware then."""
     unpacking: Callable[[str, int], str] | None = None
     """Makes of its script one by which it may unpack the kernel, at an address that is free; empty where the
     script starts none so. None for a boot loader that does not unpack kernels."""
@@ -267,7 +279,7 @@ class Loader:
     @property
     def last(self) -> Program | None:
         """The last of its programs; None where the emulator starts the kernel itself."""
-        return next(reversed(self.programs), None)
+        return None if self.by_emulator else next(reversed(self.programs), None)
 
     @property
     def first(self) -> Program:

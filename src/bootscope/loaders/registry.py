@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.loaders.direct import DIRECT
+from bootscope.loaders.direct import DIRECT, DIRECT_BIOS, DIRECT_OPENSBI, DIRECT_UNPACKING
 from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import Hooked, Loader, Program
 from bootscope.loaders.opensbi import UBOOT_OPENSBI
@@ -12,7 +12,11 @@ from bootscope.loaders.uboot import UBOOT
 from bootscope.loaders.zynq import UBOOT_FILES
 
 LOADERS: dict[str, Loader] = {
-    found.name: found for found in (UBOOT, TFA, UBOOT_OPENSBI, UBOOT_FILES, GRUB, DIRECT)
+    found.name: found
+    for found in (
+        *(UBOOT, TFA, UBOOT_OPENSBI, UBOOT_FILES, GRUB),
+        *(DIRECT, DIRECT_UNPACKING, DIRECT_OPENSBI, DIRECT_BIOS),
+    )
 }
 BUILT = UBOOT
 """The boot loader that systems are built with."""

@@ -26,14 +26,14 @@ from bootscope.readers.join_words import (
     refusal_words,
     silence_words,
 )
-from bootscope.readers.markers import INIT_SEEN, MARKERS, Marker, split_line
+from bootscope.readers.markers import INIT_SEEN, MARKERS, Marker
+from bootscope.readers.points import lines_of, milestones
 from bootscope.timeline.failure import Failure
 from bootscope.timeline.trace import (
     LENGTH,
     NOT_KNOWN,
     OR_LESS,
     OR_MORE,
-    Point,
     Span,
     Table,
     Trace,
@@ -73,9 +73,9 @@ def trace_of(
     end = _ended(view, hits, untimed, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
     begin = boot_begin.begin(view, hits, untimed)
-    points = _milestones(view, hits, tracks)
+    points = milestones(view, hits, tracks)
     if lines:
-        points += _lines(view)
+        points += lines_of(view)
     phases = tuple(_phases(hits, view, begin, end))
     failed = end.failure
     if failed and failed.at_ns is not None:
@@ -171,41 +171,6 @@ def _notes(files: Sequence[File], joined: Joined, group: Group) -> tuple[str, ..
 def _silences(phases: Iterable[Track]) -> Iterator[str]:
     for span in (s for track in phases for s in track.spans if s.name == early_kernel.BOTH):
         yield silence_words(span.name, early_kernel.Bound.of(span.detail))
-
-
-def _milestones(view: View, hits: list[Hit], every: bool) -> list[Point]:
-    """One point for each milestone, the first where several files tell it; with `every`, other points as they
-    are."""
-    points = [
-        Point(h.at_ns, h.marker.name, "milestone", h.error_ns, h.earliest, h.error_or_more)
-        for h in hits
-        if not h.latest
-    ]
-    others: list[Point] = []
-    late = boot_begin.read_until(hits)
-    for member in view.members:
-        way = view.map(member)
-        told = view.boot(member).points
-        if not every:
-            told = [p for p in told if p.kind == "milestone"]
-        # What nothing moves need not be made anew.
-        moved = way != Map() or member.error_ns != 0
-        for point in told:
-            at_ns = way.at(point.at_ns) if moved else point.at_ns
-            if moved:
-                error_ns = point.error_ns + member.error_ns
-                point = msgspec.structs.replace(point, at_ns=at_ns, error_ns=error_ns)
-            if point.kind != "milestone":
-                others.append(point)
-            elif at_ns > late:
-                points.append(point)
-    first: dict[str, Point] = {}
-    for point in points:
-        known = first.setdefault(point.name, point)
-        # One that is known comes before one of which only the earliest time is.
-        if (point.earliest, point.at_ns) < (known.earliest, known.at_ns):
-            first[point.name] = point
-    return [*first.values(), *others]
 
 
 def _phases(hits: list[Hit], view: View, begin: boot_begin.Begin, end: _End) -> Iterator[Track]:
@@ -317,27 +282,6 @@ def _tracks(view: View, every: bool) -> Iterator[Track]:
             parent = prefix + track.parent if track.parent else ""
             yield replace(track, ident=prefix + track.ident, spans=spans, title=title, parent=parent)
         taken |= {prefix + t.ident for t in tracks}
-
-
-def _lines(view: View) -> list[Point]:
-    """Every line of every log once: what another log has too is taken from the first."""
-    points: list[Point] = []
-    known: set[str] = set()
-    logs = [m for m in view.members if len(view.boot(m).log)]
-    for member in logs:
-        boot, way = view.boot(member), view.map(member)
-        error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
-        steady = way == Map()
-        own: set[str] = set()
-        for at_ns, text in boot.log:
-            if len(logs) > 1:
-                words = split_line(text)[1]
-                if words in known:
-                    continue
-                own.add(words)
-            points.append(Point(at_ns if steady else way.at(at_ns), text, "line", error_ns))
-        known |= own
-    return points
 
 
 def _tables(view: View) -> tuple[Table, ...]:

@@ -48,6 +48,7 @@ def show(v: View, top: int) -> dict[str, object]:
         "boots": len(v.run.boots),
         "system": run.system.name,
         "board": run.board.name,
+        "core": v.core.name if v.core else None,
         **fields(run, "build_id", "until"),
         **fields(boot, "ended", "message"),
         **fields(tl, "total_ns", "phases", "milestones"),

@@ -58,7 +58,22 @@ def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
             known[0].total_ns, steps_between(known), known[1].name if len(known) == 2 else "the last"
         ),
         "by": "phase" if len(known) == 2 else "boot",
+        # Of two there is a table that compares them.
+        "beside": _beside(known, names) if len(known) > 2 else [],
     }
+
+
+def _beside(known: Sequence[Bar], names: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The length of each phase in each boot, and the totals, in s; that only a bound is known is said."""
+    rows = []
+    for name in names:
+        cells = []
+        for bar in known:
+            lengths = [end - start for of, start, end in bar.phases if of == name]
+            told = seconds(sum(lengths)) if lengths else "-"
+            cells.append("only a bound" if name in bar.bounded else told)
+        rows.append((name, cells))
+    return [*rows, ("total", [seconds(bar.total_ns) for bar in known])]
 
 
 def _row(bar: Bar, before: Bar | None, whole_ns: int, colour: dict[str, int]) -> dict[str, object]:

@@ -64,6 +64,8 @@ def show(out: Console, v: View, top: int) -> None:
     out.print(Text(f"{info.run_id}, boot {v.boot.info.number} of {len(v.run.boots)}", "bold"))
     out.print(f"{info.system.title}", markup=False)
     out.print(f"board {info.board.name}, build {info.build_id[:12]}", style="dim", markup=False)
+    if v.core:
+        out.print(_core_words(v.core.name, tl), style="dim", markup=False)
     out.print()
     _print_end(out, v)
     out.print()
@@ -72,6 +74,14 @@ def show(out: Console, v: View, top: int) -> None:
     _print_consumers(out, v.consumers, tl.total_ns, top)
     _print_silences(out, v, top)
     _print_doubts(out, tl)
+
+
+def _core_words(core: str, tl: Timeline) -> str:
+    """What CPU time is on a core, over the whole boot."""
+    cpu = sum(phase.cpu_ns for phase in tl.phases)
+    memory = sum(phase.memory_ns or 0 for phase in tl.phases)
+    parts = f"{seconds(cpu - memory)} s instructions + {seconds(memory)} s memory"
+    return f"core {core}: {seconds(cpu)} s of CPU time = {parts} (--view memory)"
 
 
 def _print_end(out: Console, v: View) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from bootscope.analysis.ground import common_zero
-from bootscope.analysis.samples import MILESTONE, Quantity, SampleSet, goal
+from bootscope.analysis.samples import MILESTONE, PHASE, Quantity, SampleSet, goal
 from bootscope.capture.imported import IMPORT
 from bootscope.capture.labels import known
 from bootscope.capture.measured import MEASURED
@@ -34,9 +34,10 @@ FIGURE = "figure.json"
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """What `boots` boots of a run took to `what`, in ns: the median and the interquartile range.
 
-    `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest of those
-    boots that reached it, in ns from the same zero. `complete` is how many boots had come to their end when
-    it was worked out, `made_by` a hash of what did it and of the run's description.
+    `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest of
+    those boots that reached it, in ns from the same zero; `phases` the same of their lengths. `complete`
+    is how many boots had come to their end when it was worked out, `made_by` a hash of what did it and of
+    the run's description.
     """
 
     what: str
@@ -46,7 +47,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool
     complete: int
     made_by: str
+    step_ns: int = 0
     milestones: dict[str, tuple[int, int, int]] = {}
+    phases: dict[str, tuple[int, int, int]] = {}
 
 
 class Listed(NamedTuple):
@@ -115,7 +118,9 @@ def _made(store: Store, run: Summary, made_by: str) -> Figure | None:
         exact=boots.exact,
         complete=run.complete,
         made_by=made_by,
+        step_ns=boots.step_ns,
         milestones={q.name: _range(boots, q) for q in boots.quantities() if q.kind == MILESTONE},
+        phases={q.name: _range(boots, q) for q in boots.quantities() if q.kind == PHASE},
     )
 
 

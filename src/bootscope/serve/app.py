@@ -6,6 +6,7 @@
     /run/RUN  /run/RUN/BOOT   the report of a run or of one of its boots
     /compare/A/B              the report of two
     /plot                     a milestone, run by run over the days
+    /history                  the same of one product, board and branch, with the changes (history/)
     /live/RUN                 a run that is being recorded; /live/RUN/events what is new, as it comes
     /search/NAME              the last search of a system; /search/NAME/events as above
     /enter/CODE               lets a browser in (keys.py)
@@ -27,8 +28,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from bootscope.capture.store import Store
-from bootscope.core.errors import BootscopeError
+from bootscope.core.errors import BootscopeError, UserError
 from bootscope.core.text import visible
+from bootscope.history.series import series
+from bootscope.report.history_html import render as render_history
 from bootscope.report.stored import page_of
 from bootscope.serve import pages, searches
 from bootscope.serve.cache import Pages
@@ -37,7 +40,7 @@ from bootscope.serve.figures import Figures, Known
 from bootscope.serve.follow import Follower
 from bootscope.serve.guard import COOKIE, Guard
 from bootscope.serve.keys import Keys
-from bootscope.serve.overview import overview, plotted, state_of
+from bootscope.serve.overview import fitting, overview, plotted, state_of
 
 _NAME = 120
 _LIST_S = 2.0
@@ -57,6 +60,7 @@ class Site:
             Route("/", self.runs),
             Route("/events", self.runs_events, methods=["GET"]),
             Route("/plot", self.plot),
+            Route("/history", self.history),
             Route("/compare", self.chosen),
             Route("/compare/{a}/{b}", self.compare),
             Route("/run/{run}", self.run),
@@ -100,6 +104,16 @@ class Site:
     def plot(self, request: Request) -> Response:
         """A milestone over the days."""
         return pages.page("plot", **plotted(self._found(), request.query_params))
+
+    def history(self, request: Request) -> Response:
+        """Where a milestone changed, for the newest series of the runs that are asked for."""
+        about = request.query_params.get("about") or None
+        try:
+            found = series(fitting(self._found(), request.query_params), about, None)
+            return pages.report(render_history(found))
+        except UserError as error:
+            hint = visible(error.hint, 400) if error.hint else None
+            return pages.trouble(422, "History", visible(error.message, 400), hint)
 
     def chosen(self, request: Request) -> Response:
         """The comparison of the two runs that were ticked in the list, the older one first."""

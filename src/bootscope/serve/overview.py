@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from bootscope.core.text import seconds, visible
+from bootscope.runs.listing import Listed
 from bootscope.serve import plot
 from bootscope.serve.figures import Known
 from bootscope.serve.pages import query
@@ -82,6 +83,13 @@ def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:
     return result
 
 
+def fitting(found: Sequence[Known], asked: Mapping[str, str]) -> list[Listed]:
+    """The runs that are asked for, oldest first, with what is known of them."""
+    pairs = [(known, row_of(known)) for known in found]
+    wanted = {row.run_id for row in chosen([row for _, row in pairs], Wanted.of(asked))}
+    return [Listed(k.run, k.figure, k.labels) for k, row in pairs if row.run_id in wanted]
+
+
 def plotted(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:
     """A milestone over the days, for the runs that are asked for."""
     wanted = Wanted.of(asked)
@@ -101,6 +109,9 @@ def plotted(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, objec
         "width": plot.WIDTH,
         "height": plot.HEIGHT,
         "pending": sum(known.pending for known in runs),
+        "history": query(
+            {"about": about, "system": wanted.system, "board": wanted.board, "label": wanted.label}
+        ),
         "values": [
             {
                 "run_id": value.run_id,

@@ -31,6 +31,8 @@ from bootscope.system.model import (
     builds,
     builds_kernel,
     builds_loader,
+    has_loader,
+    loader_symbols,
     packaged_root,
 )
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
@@ -148,7 +150,8 @@ def check_system(system: System, path: Path) -> None:
         require(value in known, key, f"one of {list(known)}")
     for key in ("uboot", "kernel", "busybox"):
         name = getattr(system, key).source
-        require(name in system.sources, f"{key}.source", f"a name under [sources], got '{name}'")
+        none = key == "uboot" and not has_loader(system)
+        require(name in system.sources or none, f"{key}.source", f"a name under [sources], got '{name}'")
     for name, source in system.sources.items():
         _check_source(name, source, path)
     _check_loader(system, require)
@@ -169,6 +172,10 @@ def check_system(system: System, path: Path) -> None:
 
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
     """Of the boot loader, and of what comes before it."""
+    uboot = system.uboot
+    used = bool(uboot.script or uboot.environment or uboot.files)
+    used = used or isinstance(system.firmware, Firmware) or bool(system.card.loader_sector)
+    require(has_loader(system) or not used, "uboot.source", "a name under [sources]: one is set up")
     if isinstance(system.firmware, Firmware):
         named = system.firmware.source in system.sources
         require(named, "firmware.source", f"a name under [sources], got '{system.firmware.source}'")
@@ -247,6 +254,9 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
+        symbols = loader_symbols(system)
+        there = not symbols or symbols in system.sources
+        require(there, "prebuilt.uboot_symbols", f"a name under [sources], got '{symbols}'")
         root = packaged_root(system)
         require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 

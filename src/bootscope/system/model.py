@@ -71,7 +71,8 @@ class Environment(Setting, frozen=True):
 
 
 class UBoot(Setting, frozen=True, kw_only=True):
-    """The boot loader: configuration, and the script that it finds on the boot partition.
+    """The boot loader: configuration, and the script that it finds on the boot partition. Without a `source`
+    there is none: the emulator starts the kernel.
 
     `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
     boot partition; U-Boot is only the way back. With Trusted Firmware-A it is BL2 that does so, from sectors.
@@ -79,9 +80,9 @@ class UBoot(Setting, frozen=True, kw_only=True):
     `files` (path in U-Boot's tree -> text) are put over its sources.
     """
 
-    source: str
+    source: str = ""
     defconfig: str = ""
-    script: str
+    script: str = ""
     config: Symbols = {}
     falcon: bool = False
     environment: Environment | msgspec.UnsetType = msgspec.UNSET
@@ -145,6 +146,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     tells. `modules` go into the root file system and the initramfs, by the names of their files;
     `module_form`: as the package has them, or ``unpacked``, or ``unsigned``, which are unpacked as well.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
+    `uboot_symbols`: the source with the unstripped programs of a GRUB, of the very same build.
     `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
     `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
     initramfs only.
@@ -158,6 +160,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     headers: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     module_form: str | msgspec.UnsetType = msgspec.UNSET
+    uboot_symbols: str | msgspec.UnsetType = msgspec.UNSET
     firmware: str | msgspec.UnsetType = msgspec.UNSET
     video: str | msgspec.UnsetType = msgspec.UNSET
     root: str | msgspec.UnsetType = msgspec.UNSET
@@ -280,12 +283,12 @@ class System(Setting, frozen=True):
     title: str
     board: str
     sources: dict[str, Source]
-    uboot: UBoot
     kernel: Kernel
     busybox: BusyBox
     application: Application
     rootfs: RootFs
     card: Card
+    uboot: UBoot = UBoot()
     framebuffer: FrameBuffer | None = None
     initramfs: Initramfs | None = None
     milestones: dict[str, Milestone] = {}
@@ -293,9 +296,14 @@ class System(Setting, frozen=True):
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
 
 
+def has_loader(system: System) -> bool:
+    """Whether a boot loader starts the kernel."""
+    return bool(system.uboot.source)
+
+
 def builds_loader(system: System) -> bool:
     """Whether the boot loader is compiled."""
-    return not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.uboot
+    return has_loader(system) and (not isinstance(system.prebuilt, Prebuilt) or not system.prebuilt.uboot)
 
 
 def builds_kernel(system: System) -> bool:
@@ -312,6 +320,12 @@ def builds(system: System, tree: str) -> bool:
 def has_bios(system: System) -> bool:
     """Whether the board begins in firmware that is built already."""
     return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
+
+
+def loader_symbols(system: System) -> str:
+    """The source with the symbols of a boot loader that is built already; empty for none."""
+    found = system.prebuilt.uboot_symbols if isinstance(system.prebuilt, Prebuilt) else ""
+    return found if isinstance(found, str) else ""
 
 
 def has_firmware(system: System) -> bool:

@@ -28,6 +28,7 @@ from bootscope.core.errors import UserError
 from bootscope.devices.model import Decoder, DeviceEvent, PinChange, StorageCommand
 from bootscope.loaders.model import Hooked
 from bootscope.timeline import console, phases
+from bootscope.timeline.core_time import Timing, on_core
 from bootscope.timeline.costs import BoardClock, Cost, costs
 from bootscope.timeline.cpu_time import at_cpu_speed
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
@@ -72,6 +73,8 @@ class Made:
     events: list[DeviceEvent]
     costs: list[Cost]
     clock: BoardClock
+    memory_ns: list[int] | None = None
+    """How long was waited for memory up to each record; None without a model of a core."""
 
 
 def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Timeline:
@@ -79,15 +82,27 @@ def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | N
     return timeline_of(boot_id, records, run, board).timeline
 
 
-def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Made:
-    """The same, with events, costs and clock. `run` in the result names the board that counted."""
+def timeline_of(
+    boot_id: str,
+    records: list[Record],
+    run: RunInfo,
+    board: Board | None = None,
+    timing: Timing | None = None,
+) -> Made:
+    """The same, with events, costs and clock; with `timing`, as on that core. `run` in the result names the
+    board that counted."""
     if board:
         run = msgspec.structs.replace(run, board=board)
-    records = at_cpu_speed(records, run)
+    memory_ns: list[int] | None = None
+    if timing:
+        spread = on_core(records, run, timing)
+        records, memory_ns = spread.records, spread.memory_ns
+    else:
+        records = at_cpu_speed(records, run)
     events = events_of(records, run)
     found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)
-    split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run)
+    split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run, memory_ns)
     # What is neither a sample nor a store to a device is one record in ten.
     sparse = [(i, r) for i, r in enumerate(records) if r.__class__ not in _DENSE]
     console_lines = console.lines(console.console_bytes(events, run.board.console), clock)
@@ -109,7 +124,7 @@ def timeline_of(boot_id: str, records: list[Record], run: RunInfo, board: Board 
         clock_worst_ns=quality.worst_ns,
         cpu_sleeps=_cpu_sleeps(sparse, clock),
     )
-    return Made(made, run, records, events, found, clock)
+    return Made(made, run, records, events, found, clock, memory_ns)
 
 
 def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run: RunInfo) -> dict[str, int]:

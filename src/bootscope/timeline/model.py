@@ -11,7 +11,8 @@ class Phase:
     """A stretch of the boot, and what its time went into.
 
     ``cpu_ns + storage_ns + console_ns + idle_ns + fixed_ns == end_ns - start_ns``, and a phase ends
-    where the next one starts. `evidence` says by what its start was found.
+    where the next one starts. `evidence` says by what its start was found. `memory_ns` is the part of
+    `cpu_ns` that a core's model waits for memory and devices; None without one.
     """
 
     name: str
@@ -23,6 +24,12 @@ class Phase:
     idle_ns: int
     fixed_ns: int
     evidence: str
+    memory_ns: int | None = None
+
+    @property
+    def issue_ns(self) -> int:
+        """The part of `cpu_ns` that instructions take."""
+        return self.cpu_ns - (self.memory_ns or 0)
 
     @property
     def duration_ns(self) -> int:

@@ -81,13 +81,28 @@ def _idle_ns(idles: Iterable[Idle], start_ns: int, end_ns: int) -> int:
     )
 
 
+def _waited(memory_ns: list[int] | None, first: int, last: int) -> int | None:
+    """How long was waited for memory from one record to another."""
+    if memory_ns is None:
+        return None
+    return memory_ns[last] - (memory_ns[first] if first >= 0 else 0)
+
+
 def phases(
-    records: list[Record], found: list[Cost], clock: BoardClock, starts: list[Boundary], run: RunInfo
+    records: list[Record],
+    found: list[Cost],
+    clock: BoardClock,
+    starts: list[Boundary],
+    run: RunInfo,
+    memory_ns: list[int] | None = None,
 ) -> tuple[Phase, ...]:
-    """The phases in order; each ends where the next begins, the last at the last record."""
+    """The phases in order; each ends where the next begins, the last at the last record. `memory_ns`: how
+    long was waited for memory up to each record."""
     power_on_ns = run.board.power_on_ns.value
     before, first, *_ = run.board.boot_loader.phases
-    fixed = Phase(before, 0, power_on_ns, 0, 0, 0, 0, power_on_ns, "constant of the board profile")
+    none = None if memory_ns is None else 0
+    evidence = "constant of the board profile"
+    fixed = Phase(before, 0, power_on_ns, 0, 0, 0, 0, power_on_ns, evidence, none)
     if not records:
         return (fixed,)
     idles = [r for r in records if isinstance(r, Idle)]
@@ -114,6 +129,7 @@ def phases(
                 idle_ns=idle_ns,
                 fixed_ns=0,
                 evidence=boundary.evidence,
+                memory_ns=_waited(memory_ns, boundary.index, len(records) - 1 if last else end),
             )
         )
     return tuple(result)

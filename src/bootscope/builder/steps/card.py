@@ -23,7 +23,7 @@ from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
 from bootscope.loaders.model import FIRMWARE, Loader
-from bootscope.system.model import Card, Environment, System, has_device_tree, has_firmware
+from bootscope.system.model import Card, Environment, System, has_device_tree, has_firmware, has_loader
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
@@ -71,6 +71,9 @@ def step(system: System, script: str, board: Board) -> Step:
         (context.out / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
     inputs: dict[str, object] = {"card": card, "script": script}
+    if not has_loader(system):
+        # The emulator passes it on, beside the card.
+        inputs["command_line"] = system.kernel.command_line
     if system.uboot.falcon and not has_device_tree(system):
         inputs["kernel"] = [system.kernel.load_address, system.kernel.packed]
     if fit.wanted(system):
@@ -79,7 +82,8 @@ def step(system: System, script: str, board: Board) -> Step:
     if isinstance(system.uboot.environment, Environment):
         inputs["environment"] = system.uboot.environment
     needs = (
-        *("uboot", "kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
+        *(("uboot",) if has_loader(system) else ()),
+        *("kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
         *(("falcon",) if (system.uboot.falcon or card.raw_sector) and has_device_tree(system) else ()),
         # Also where it is beside the card: with other firmware it is another build.
         *((FIRMWARE,) if has_firmware(system) else ()),
@@ -135,8 +139,9 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
     text = folder.with_name("boot.cmd") if loader.wrapped_script else wrapped
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
+    files = [wrapped] if script else []
     options = ["-A", board.arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
-    if loader.wrapped_script:
+    if files and loader.wrapped_script:
         context.run(["mkimage", *options, "-d", text, wrapped])
     built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
     if has_device_tree(system):
@@ -150,7 +155,7 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
         built[name] = context.results["uboot"] / name
     for name, path in built.items():
         shutil.copy(path, folder / name)
-    files = [wrapped, *(folder / name for name in built)]
+    files += [folder / name for name in built]
     environment = system.uboot.environment
     if isinstance(environment, Environment):
         files.append(folder / STORED_ENVIRONMENT)
@@ -209,13 +214,14 @@ def _sectors(size_bytes: int) -> int:
 
 
 def _fixed_extents(context: Context, card: Card, loader: Loader) -> list[Extent]:
-    built = context.results["uboot"]
     programs: list[Extent] = []
     if card.loader_sector and loader.card_image:
+        built = context.results["uboot"]
         whole = _sectors((built / loader.card_image).stat().st_size)
         held = " and ".join(program.title for program in loader.programs[1:])
         programs = [Extent(name=held, sector=card.loader_sector, sectors=whole)]
     elif card.loader_sector:
+        built = context.results["uboot"]
         spl = _sectors((built / sunxi_boot_rom.FIRST_STAGE_IMAGE).stat().st_size)
         whole = _sectors((built / sunxi_boot_rom.IMAGE).stat().st_size)
         programs = [

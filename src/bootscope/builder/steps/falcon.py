@@ -97,7 +97,7 @@ def step(system: System) -> Step:
         memory = f"/memory@{kernel.memory_address:x}"
         start, size = f"{kernel.memory_address:x}", f"{kernel.memory_bytes:x}"
         context.run(["fdtput", "-t", "s", blob, "/chosen", "bootargs", kernel.command_line])
-        context.run(["fdtput", "-c", blob, memory])
+        context.run(["fdtput", "-cp", blob, memory])
         context.run(["fdtput", "-t", "s", blob, memory, "device_type", "memory"])
         context.run(["fdtput", "-t", "x", blob, memory, "reg", start, size])
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import shutil
 import struct
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import prebuilt
+from bootscope.builder.steps import grub_symbols, prebuilt
 from bootscope.core.errors import ToolError
 from bootscope.devices.model import SECTOR_BYTES
-from bootscope.loaders.grub import BOOT_IMAGE, CORE_IMAGE, SCRIPT
+from bootscope.loaders.grub import BOOT_IMAGE, CORE_IMAGE, GRUB, SCRIPT
 from bootscope.system.model import Prebuilt
 
 _FORMAT, _PREFIX = "i386-pc", "(hd0,msdos1)/"
@@ -33,9 +35,9 @@ _LIST_AT, _LOAD_SEGMENT = 0x1F4, 0x820
 """Where the second sector holds which sectors follow: the first of them (64 bits), how many, and where to."""
 
 
-def step(wanted: Prebuilt, source: Resolved, name: str, sector: int) -> Step:
+def step(wanted: Prebuilt, source: Resolved, name: str, sector: int, symbols: Resolved | None) -> Step:
     """The step `name`: BOOT_IMAGE, which reads CORE_IMAGE from `sector` of the card, which looks for SCRIPT
-    on the first partition."""
+    on the first partition; and its functions where `symbols` holds the same programs unstripped."""
 
     def work(context: Context) -> None:
         boot, core = context.out / BOOT_IMAGE, context.out / CORE_IMAGE
@@ -46,9 +48,25 @@ def step(wanted: Prebuilt, source: Resolved, name: str, sector: int) -> Step:
         options: list[str | Path] = ["-O", _FORMAT, "-d", from_package.parent, "-p", _PREFIX, "-c", begin]
         context.run([_TOOL, *options, "-o", core, *_MODULES])
         _installed(boot, core, sector)
+        if symbols:
+            unstripped = prebuilt.only(prebuilt.unpacked(context, symbols), _unstripped(wanted))
+            found = grub_symbols.read(unstripped.parent, from_package.parent)
+            (context.out / GRUB.main.pieces_file).write_bytes(msgspec.json.encode(found))
 
-    inputs = {"prebuilt": wanted.uboot, "modules": _MODULES, "source": source.sha256, "sector": sector}
+    inputs: dict[str, object] = {
+        "prebuilt": wanted.uboot,
+        "modules": _MODULES,
+        "source": source.sha256,
+        "sector": sector,
+    }
+    if symbols:
+        inputs["functions"] = symbols.sha256
     return Step(name, "putting GRUB together", 1, work, inputs, (), (prebuilt.DPKG, _TOOL))
+
+
+def _unstripped(wanted: Prebuilt) -> str:
+    """Its kernel, which lies where the stripped programs do in their package."""
+    return str(PurePosixPath(wanted.uboot).with_name(grub_symbols.KERNEL))
 
 
 def _installed(boot: Path, core: Path, sector: int) -> None:

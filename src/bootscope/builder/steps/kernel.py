@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
@@ -14,14 +15,21 @@ from bootscope.builder.steps import initramfs, kernel_layout, rootfs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
+from bootscope.core.errors import ToolError
 from bootscope.kbuild import kconfig
-from bootscope.system.model import COMPRESSED_IMAGE, FrameBuffer, Kernel, System
+from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, Kernel, System
 
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
-_CELLS = "#address-cells"
-_COMPRESSORS = {"KERNEL_LZ4": "lz4", "KERNEL_LZO": "lzop", "KERNEL_XZ": "xz", "KERNEL_LZMA": "xz"}
+_CELLS, _SIZE_CELLS = "#address-cells", "#size-cells"
+_COMPRESSORS = {
+    "KERNEL_LZ4": "lz4",
+    "KERNEL_LZO": "lzop",
+    "KERNEL_XZ": "xz",
+    "KERNEL_LZMA": "xz",
+    "KERNEL_ZSTD": "zstd",
+}
 
 
 def step(system: System, arch: Architecture) -> Step:
@@ -64,6 +72,8 @@ def step(system: System, arch: Architecture) -> Step:
         inputs["modules"] = True
     if kernel.wishes:
         inputs["wishes"] = kernel.wishes
+    if arch.unpacker_moves:
+        inputs["unpacker"] = "moved"
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
     needs = (sources, *(("initramfs",) if built_in else ()))
@@ -86,9 +96,22 @@ def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> 
     # With its symbols but without debug information, which would name folders of this machine.
     context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
     names = ""
-    if kernel.image == COMPRESSED_IMAGE:
+    if kernel.image in UNPACKING_IMAGES:
         names = context.run([arch.tools.tool("nm"), "-n", boot / "compressed" / "vmlinux"]).output
+    if arch.unpacker_moves:
+        names += moved(names, (boot / kernel.image).read_bytes(), arch)
     (context.out / DECOMPRESSOR_SYMBOLS).write_text(names + "\n")
+
+
+def moved(names: str, image: bytes, arch: Architecture) -> str:
+    """Symbols of the code that unpacks a kernel where it puts itself: at the end of the memory that the image
+    says it needs. `names`: as it is linked. Raises ToolError where they do not tell their end."""
+    (needs,) = struct.unpack_from("<I", image, arch.unpacker_moves)
+    found = [line.split(" ", 1) for line in names.splitlines()]
+    end = next((int(at, 16) for at, rest in found if rest.endswith(" _end")), 0)
+    if not end:
+        raise ToolError("the program that unpacks the kernel has no symbol _end")
+    return "\n" + "\n".join(f"{int(at, 16) + needs - end:016x} {rest}" for at, rest in found)
 
 
 def _install_modules(context: Context, arch: Architecture, tree: Path, build: Path) -> None:
@@ -151,14 +174,28 @@ def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
         parent = node.rpartition("/")[0]
         if _CELLS not in context.run(["fdtget", "-p", blob, parent]).output.split():
             # The board has no such node, or one without children: addresses in it are those of the root.
-            for name in (_CELLS, "#size-cells"):
-                put("i", parent, name, context.run(["fdtget", "-t", "i", blob, "/", name]).output.strip())
+            for name in (_CELLS, _SIZE_CELLS):
+                put("i", parent, name, str(_number(context, blob, "/", name)))
             put("x", parent, "ranges")
     put("s", chosen, "compatible", "simple-framebuffer")
-    put("x", chosen, "reg", f"{fb.address:x}", f"{size:x}")
+    put("x", chosen, "reg", *_region(context, blob, chosen, fb.address, size))
     for name, value in (("width", fb.width), ("height", fb.height), ("stride", fb.stride_bytes)):
         put("i", chosen, name, str(value))
     put("s", chosen, "format", fb.format)
     put("s", chosen, "status", "okay")
-    put("x", reserved, "reg", f"{fb.address:x}", f"{fb.reserved_bytes:x}")
+    put("x", reserved, "reg", *_region(context, blob, reserved, fb.address, fb.reserved_bytes))
     put("x", reserved, "no-map")
+
+
+def _number(context: Context, blob: Path, node: str, name: str) -> int:
+    """A property of a device tree that is a number."""
+    return int(context.run(["fdtget", "-t", "i", blob, node, name]).output)
+
+
+def _region(context: Context, blob: Path, node: str, address: int, size: int) -> list[str]:
+    """Address and size in as many words of 32 bits as the node's parent has for them, hexadecimal."""
+    parent, found = node.rpartition("/")[0], list[str]()
+    for name, value in ((_CELLS, address), (_SIZE_CELLS, size)):
+        words = range(_number(context, blob, parent, name) - 1, -1, -1)
+        found += [f"{value >> 32 * word & 0xFFFFFFFF:x}" for word in words]
+    return found

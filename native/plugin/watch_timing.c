@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch_timing.h"
+
+#include <string.h>
+
+#include "registers.h"
+
+static const struct {
+	const char *name;
+	enum bs_policy policy;
+} policies[] = {{"lru", BS_LRU}, {"random", BS_RANDOM}, {"round-robin", BS_ROUND_ROBIN}};
+
+static const char *const cache_names[BS_CACHES] = {"code", "data", "second", "code-tlb", "data-tlb"};
+
+bool bs_watch_set_timing(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+	struct bs_timing *t = &w->timing;
+
+	if (t->used || l->n != 4 || !bs_numbers(l, 2, 2, v) || v[0] >= v[1])
+		return false;
+	if (strlen(l->word[1]) >= sizeof(t->path))
+		return false;
+	t->used = true;
+	t->memory = (struct bs_range){v[0], v[1]};
+	strcpy(t->path, l->word[1]);
+	return true;
+}
+
+static bool policy_of(const char *word, enum bs_policy *policy)
+{
+	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+		if (!strcmp(word, policies[i].name)) {
+			*policy = policies[i].policy;
+			return true;
+		}
+	return false;
+}
+
+bool bs_watch_set_cache(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[3], allocates;
+	enum bs_policy policy;
+
+	if (l->n != 7 || !bs_numbers(l, 2, 3, v) || !policy_of(l->word[5], &policy) ||
+	    !bs_number(l->word[6], &allocates) || allocates > 1 || v[1] > UINT32_MAX || v[2] > UINT32_MAX)
+		return false;
+	for (size_t i = 0; i < BS_CACHES; i++)
+		if (!strcmp(l->word[1], cache_names[i])) {
+			w->timing.has[i] = true;
+			return bs_cache_make(&w->timing.cache[i], v[0], (uint32_t)v[1], (uint32_t)v[2], policy,
+					     allocates);
+		}
+	return false;
+}
+
+bool bs_watch_set_branches(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[4];
+
+	if (l->n != 5 || !bs_numbers(l, 1, 4, v))
+		return false;
+	for (size_t i = 0; i < 4; i++)
+		if (v[i] > 1u << 20)
+			return false;
+	return bs_branches_make(&w->timing.branches, (uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2],
+				(uint32_t)v[3]);
+}
+
+bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_timing *t = &w->timing;
+
+	if (t->n_control || l->n < 5 || l->n > 4 + BS_MAX_CONTROL || !bs_numbers(l, 1, 3, t->control_bits))
+		return false;
+	for (size_t i = 4; i < l->n; i++) {
+		if (!bs_register_name(l->word[i], &t->control[t->n_control]))
+			return false;
+		bs_register_may_lack(t->control[t->n_control++]);
+	}
+	return true;
+}
+
+bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[3];
+	struct bs_timing *t = &w->timing;
+
+	if (t->n_control_by == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] ||
+	    v[0] > sizeof(uint64_t))
+		return false;
+	t->control_by[t->n_control_by++] = (struct bs_idle){(uint32_t)v[0], v[1], v[2]};
+	return true;
+}
+
+bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[3];
+	struct bs_timing *t = &w->timing;
+
+	if (t->n_large == BS_MAX_CODE || l->n != 4 || !bs_numbers(l, 1, 3, v) || v[0] >= v[1] || v[2] < 12 ||
+	    v[2] > 40)
+		return false;
+	t->large_shift = (uint32_t)v[2];
+	t->large[t->n_large++] = (struct bs_range){v[0], v[1]};
+	return true;
+}
+
+bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+	struct bs_timing *t = &w->timing;
+
+	if (t->n_uncached == BS_MAX_CODE || l->n != 3 || !bs_numbers(l, 1, 2, v) || v[0] >= v[1])
+		return false;
+	t->uncached[t->n_uncached++] = (struct bs_range){v[0], v[1]};
+	return true;
+}
+
+bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v;
+	struct bs_timing *t = &w->timing;
+
+	if (t->n_parts == BS_MAX_PARTS || l->n != 2 || !bs_number(l->word[1], &v))
+		return false;
+	if (t->n_parts && v <= t->part[t->n_parts - 1])
+		return false;
+	t->part[t->n_parts++] = v;
+	return true;
+}

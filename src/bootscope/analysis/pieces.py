@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of programs of a boot loader that are not at one place, put where the recording saw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bootscope.capture.objects import Piece, Pieces
+from bootscope.capture.stream import Hook
+from bootscope.image.symbols import Symbols
+
+
+def table(known: Pieces, told: Iterable[Hook]) -> Symbols:
+    """All functions whose place is known.
+
+    A piece is the one that has the name and the size that the program itself was told; of another size it is
+    of another build, and has no names.
+    """
+    pieces = {(piece.name, piece.size): piece for piece in known.pieces}
+    placed = [found for hook in told for found in _placed(hook, pieces)]
+    return Symbols.of_functions([*known.functions, *placed])
+
+
+def _placed(hook: Hook, pieces: dict[tuple[str, int], Piece]) -> Iterator[tuple[int, int, str]]:
+    if len(hook.registers) < 2:
+        return
+    place, size = hook.registers[:2]
+    piece = pieces.get((hook.text.decode("utf-8", "replace"), size))
+    for at, length, name in piece.functions if piece and place else ():
+        yield place + at, length, name

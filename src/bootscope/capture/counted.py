@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader of what a counting pass found (``native/plugin/timing.h`` is its other half).
+
+Beside a boot in the store: ``timing/ID.bin``, packed, and ``timing/ID.json``, which says what it is of. ID is
+that of the geometry of the caches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope.capture.packing import packed, unpacked
+from bootscope.capture.record import read_json, write_json, write_whole
+from bootscope.capture.stream import Bytes, Record, Sample, StackSample, uint
+from bootscope.core.errors import UserError
+from bootscope.cores.counts import NONE, Count, Counts
+
+FOLDER = "timing"
+MAGIC = b"BSCOUNT1"
+SCHEMA = 1
+
+
+class CountedInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a boot's counts are of: the geometry of the caches, the stream whose events the pass repeated, the
+    phases that its parts are."""
+
+    core: str
+    geometry: dict[str, list[int | str]]
+    stream_sha256: str
+    phases: tuple[str, ...]
+    size_bytes: int
+    host_ms: int
+    schema: int = SCHEMA
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """What was counted from the entry before up to the last of `events` events, or to a `sample` after."""
+
+    events: int
+    sample: bool
+    counts: Counts
+
+
+def is_event(entry: Record) -> bool:
+    """Whether a record is one that a counting pass repeats exactly: all but samples, which are taken where
+    blocks of instructions begin."""
+    return not isinstance(entry, Sample | StackSample | Bytes)
+
+
+class CountedBlock(msgspec.Struct, frozen=True, gc=False):
+    """A block of instructions in one part: where, when it was first translated (virtual time), how many
+    instructions were begun in it (an upper bound), and what was counted."""
+
+    address: int
+    first_ns: int
+    instructions: int
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A pass: entries in order of time, and the blocks of each part by address."""
+
+    info: CountedInfo
+    entries: tuple[Entry, ...]
+    parts: tuple[tuple[CountedBlock, ...], ...]
+
+
+def keep(folder: Path, name: str, info: CountedInfo, data: bytes) -> None:
+    """Keeps the plugin's file `data` of a boot whose folder this is. Raises UserError when it is damaged."""
+    parse(data, info)
+    (folder / FOLDER).mkdir(exist_ok=True)
+    write_whole(folder / FOLDER / f"{name}.bin", b"".join(packed(data)))
+    write_json(folder / FOLDER / f"{name}.json", info)
+
+
+def kept(folder: Path) -> dict[str, CountedInfo]:
+    """What passes a boot has, by the id of their geometry. Raises UserError for a damaged description."""
+    return {
+        path.stem: read_json(path, CountedInfo, SCHEMA) for path in sorted((folder / FOLDER).glob("*.json"))
+    }
+
+
+def read(folder: Path, name: str) -> Counted:
+    """A pass of a boot. Raises UserError when it is damaged."""
+    info = read_json(folder / FOLDER / f"{name}.json", CountedInfo, SCHEMA)
+    path = folder / FOLDER / f"{name}.bin"
+    try:
+        data = unpacked(path.read_bytes(), info.size_bytes)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    if data is None:
+        raise UserError(f"{path} is damaged")
+    return parse(data, info)
+
+
+def parse(data: bytes, info: CountedInfo) -> Counted:
+    """The plugin's file. Raises UserError when it is none, damaged, or has other parts than `info` says."""
+    if not data.startswith(MAGIC):
+        raise UserError("what was counted is no record of a counting pass (wrong magic number)")
+    try:
+        found = _Reader(data).all(info)
+    except IndexError:
+        raise UserError("what was counted is truncated") from None
+    if len(found.parts) != len(info.phases):
+        raise UserError(f"what was counted has {len(found.parts)} parts, and the boot {len(info.phases)}")
+    return found
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, len(MAGIC)
+
+    def all(self, info: CountedInfo) -> Counted:
+        kinds, entries, parts = self._number(), self._number(), self._number()
+        # Each takes a byte at least: what says that there are more is damaged.
+        if kinds != len(Count) or entries + parts > len(self._data):
+            raise IndexError
+        return Counted(info, tuple(self._entries(entries)), tuple(self._part() for _ in range(parts)))
+
+    def _number(self) -> int:
+        value, self._at = uint(self._data, self._at)
+        return value
+
+    def _counts(self) -> Counts:
+        mask = self._number()
+        if mask >> len(Count):
+            raise IndexError
+        if not mask:
+            return NONE
+        return tuple(self._number() if mask >> kind & 1 else 0 for kind in range(len(Count)))
+
+    def _entries(self, count: int) -> list[Entry]:
+        events, found = 0, []
+        for _ in range(count):
+            word = self._number()
+            events += word >> 1
+            found.append(Entry(events, bool(word & 1), self._counts()))
+        return found
+
+    def _part(self) -> tuple[CountedBlock, ...]:
+        count, address, found = self._number(), 0, []
+        if count > len(self._data):
+            raise IndexError
+        for _ in range(count):
+            address += self._number()
+            found.append(CountedBlock(address, self._number(), self._number(), self._counts()))
+        return tuple(found)

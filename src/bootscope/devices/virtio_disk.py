@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk of virtio's behind memory-mapped registers: what kernels for virtual machines have a driver for.
+
+No board has one. Its requests are done before the guest goes on, and cost what a card's commands do.
+Source: Virtual I/O Device (VIRTIO) 1.2, chapters 4.2.2 and 5.2.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bootscope.core.settings import Setting
+from bootscope.devices.model import (
+    MEMORY,
+    CardClass,
+    DeviceEvent,
+    Media,
+    StorageCommand,
+    in_option,
+)
+
+DISK = "/dev/vda"
+"""Linux's name of the only one."""
+DRIVERS = {"VIRTIO_MMIO": ("virtio_mmio", "virtio_mmio_probe"), "VIRTIO_BLK": ("virtio_blk", "virtblk_probe")}
+"""What Linux needs for it: symbol of its configuration -> (module, a function of the driver)."""
+
+
+class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
+    """The first of the places for such devices that QEMU's machine has."""
+
+    address_space: ClassVar[str] = MEMORY
+
+    base: int
+    size: int = 0x200
+
+    def decoder(self, name: str, medium_bytes: int) -> VirtioDiskDecoder:
+        return VirtioDiskDecoder(name, self.size)
+
+    def above_zero(self) -> dict[str, int]:
+        return {}
+
+    def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
+        return medium.cost_ns(size_bytes)
+
+    def qemu_arguments(self, media: Media) -> tuple[str, ...]:
+        drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},snapshot=on"
+        # Requests are taken where the guest asks for them, and not by another thread when it gets to them.
+        here = "virtio-mmio.ioeventfd=off"
+        return (
+            *("-drive", drive, "-global", here),
+            *("-device", "virtio-blk-device,drive=card,bus=virtio-mmio-bus.0"),
+        )
+
+
+class VirtioDiskDecoder:
+    """The plugin reads each request out of the guest's memory and tells it behind the registers
+    (native/plugin/virtio_disk.h)."""
+
+    _WHAT, _SECTOR, _BYTES = 0, 8, 16
+    _WRITE = 1
+
+    def __init__(self, name: str, behind: int) -> None:
+        self._name, self._behind = name, behind
+        self._what = self._sector = 0
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        match offset - self._behind:
+            case self._WHAT:
+                self._what = value
+            case self._SECTOR:
+                self._sector = value
+            case self._BYTES if value:
+                write = self._what == self._WRITE
+                return StorageCommand(index, self._name, self._what, self._sector, value, write)
+        return None

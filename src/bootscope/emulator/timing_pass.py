@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The counting pass: a boot that was recorded is booted once more, and what a core's caches would have made
+of it is counted. A boot is exact, so that the second is joined to the first event by event (counted.py)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from bootscope.arch.model import Control
+from bootscope.boards.profile import Board
+from bootscope.capture import counted, record, stream
+from bootscope.capture.record import BootInfo, RunInfo
+from bootscope.core.errors import ToolError, UserError
+from bootscope.core.text import seconds
+from bootscope.cores.profile import Core
+from bootscope.emulator import qemu
+from bootscope.emulator.plugin_config import Watch, check_store_path
+from bootscope.timeline.build import events_of
+from bootscope.timeline.phases import boundaries
+
+_COUNTS, _PASS = "counts.bin", "pass"
+_UNIT_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SPARE_BYTES = 1 << 24
+"""Below a kernel's first address its memory begins at a multiple of this."""
+PATIENCE = 8
+"""How many times longer than a plain boot the pass may take."""
+
+
+def control_of(board: Board, core: Core) -> Control:
+    """How the board's software switches caches. Raises UserError for a board that has no such core, or whose
+    caches cannot be followed."""
+    if core.architecture != board.architecture:
+        raise UserError(
+            f"core {core.name} is of architecture {core.architecture}, "
+            f"board {board.name} of {board.architecture}"
+        )
+    if isinstance(board.qemu.cpus, int) and board.qemu.cpus > 1:
+        raise UserError(
+            f"board {board.name} has {board.qemu.cpus} CPUs, and caches are modelled for one",
+            hint="record it with qemu.cpus = 1",
+        )
+    control = board.arch.control
+    if control is None:
+        raise UserError(
+            f"caches are not modelled for {board.arch.title}: how they are switched is not described"
+        )
+    return control
+
+
+def memory_of(board: Board) -> tuple[int, int]:
+    """The board's memory: its first address, and the first behind it."""
+    size = board.qemu.memory
+    bytes_ = int(size[:-1]) * _UNIT_BYTES[size[-1]] if size[-1:] in _UNIT_BYTES else int(size) << 20
+    first = board.addresses["kernel"] // _SPARE_BYTES * _SPARE_BYTES
+    return first, first + bytes_
+
+
+def lines(
+    board: Board, core: Core, path: Path, parts: list[int], uncached: list[tuple[int, int]]
+) -> list[str]:
+    """The lines of a watch file for the pass. Raises what :func:`control_of` does."""
+    check_store_path(path)
+    control = control_of(board, core)
+    found = [f"timing {path} {_range(memory_of(board))}"]
+    for name, words in core.geometry.items():
+        what = "branches" if name == "branches" else f"cache {name}"
+        found.append(f"{what} {' '.join(map(str, words))}")
+    bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
+    found.append(f"control {bits} {' '.join(control.registers)}")
+    found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
+    found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
+    found += [f"uncached {_range(each)}" for each in uncached]
+    # What calls look like is told already where stacks are followed.
+    return [*found, *(f"part {number}" for number in parts)]
+
+
+def _range(range_: tuple[int, int]) -> str:
+    return f"{range_[0]:#x} {range_[1]:#x}"
+
+
+def count(
+    run: RunInfo,
+    core: Core,
+    made: Callable[[Path], Watch],
+    power: qemu.Power,
+    boot: tuple[BootInfo, Path],
+    frame: tuple[int, int] | None = None,
+) -> None:
+    """Boots a recorded `boot` (what is known of it, its folder) again, and keeps what was counted beside it.
+
+    `made` gives the watch that it was recorded with, for another folder; `power` what it was booted from;
+    `frame` is where a frame buffer lies, which no cache holds. Raises ToolError when the pass is not the same
+    boot, or QEMU fails.
+    """
+    info, folder = boot
+    records = stream.read(folder / record.STREAM)
+    starts = boundaries(records, events_of(records, run), run)
+    number = {index: n for n, index in enumerate(i for i, r in enumerate(records) if counted.is_event(r))}
+    scratch = folder / _PASS
+    scratch.mkdir()
+    try:
+        watch = made(scratch)
+        counts = scratch / _COUNTS
+        uncached = [frame] if frame else []
+        watch.lines += lines(run.board, core, counts, [number[b.index] for b in starts], uncached)
+        power = replace(
+            power,
+            watch=scratch / record.WATCH,
+            stream=scratch / record.STREAM,
+            log=scratch / record.EMULATOR_LOG,
+        )
+        power.watch.write_text(watch.text())
+        off = qemu.switch_on(run.board, power, _patience_s(info), lambda data: None)
+        data = _counted(info, power, counts, records)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    phases = (run.board.boot_loader.phases[1], *(b.phase for b in starts))
+    facts = counted.CountedInfo(
+        core=core.name,
+        geometry=core.geometry,
+        stream_sha256=info.stream_sha256,
+        phases=phases,
+        size_bytes=len(data),
+        host_ms=off.host_ns // 1_000_000,
+    )
+    counted.keep(folder, core.geometry_id, facts, data)
+
+
+def _patience_s(info: BootInfo) -> float:
+    return 60 + PATIENCE * max(info.host_ms, 1000) / 1000
+
+
+def _counted(info: BootInfo, power: qemu.Power, counts: Path, first: list[stream.Record]) -> bytes:
+    """What was counted. Raises ToolError when there is nothing, or another boot was counted."""
+    if not counts.exists() or not power.stream.exists():
+        said = power.log.read_bytes()[-400:].decode("utf-8", "replace").strip()
+        raise ToolError(
+            f"the counting pass of boot {info.boot_id} did not come to its end: {said or 'no reason'}"
+        )
+    again = stream.read(power.stream)
+    if list(filter(counted.is_event, again)) != list(filter(counted.is_event, first)):
+        raise ToolError(
+            f"the counting pass of boot {info.boot_id} was another boot",
+            hint="was QEMU, or an image, changed in between? record it again",
+        )
+    return counts.read_bytes()
+
+
+def frame_range(run: RunInfo, address: int | None) -> tuple[int, int] | None:
+    """Where the frame buffer of a run lies, if it has one."""
+    screen = run.system.screen
+    if screen is None or address is None:
+        return None
+    return address, address + screen.stride_bytes * screen.height
+
+
+def told(info: counted.CountedInfo) -> str:
+    """A pass in words."""
+    return f"counted for {info.core}, {seconds(info.host_ms * 1_000_000, 1)} s of host time"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bisection has seen, commit by commit: a file of JSON lines beside the runs, which is only added to.
+
+    bisects/SYSTEM-KEY.jsonl      the key is of the tree, its commits, and what is measured
+
+Interrupted or killed, it goes on from there with `--resume`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from bootscope.core.jsonlines import JsonLines
+
+MEASURED, BROKEN, UNBUILT = "measured", "broken", "not built"
+FOLDER = "bisects"
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a commit: `ns` of what is measured, where the boot came to its end; `run_id` where it
+    booted; `why` where it did not build, or its boot broke. `same_as`: the commit that has the same
+    images, which was not booted again. `build_s` and `boot_s` are of the host."""
+
+    commit: str
+    state: str
+    ns: int | None = None
+    run_id: str = ""
+    why: str = ""
+    same_as: str = ""
+    build_s: float = 0.0
+    boot_s: float = 0.0
+    schema: int = 1
+
+
+class Journal:
+    """The file of one bisection. `words` are all that tells it from others."""
+
+    def __init__(self, store_root: Path, system: str, words: Iterable[str]) -> None:
+        key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+        self._file = JsonLines(store_root / FOLDER / f"{system}-{key}.jsonl", Tried)
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self._file.path
+
+    def read(self) -> dict[str, Tried]:
+        """What was tried, by commit. Raises ToolError when it cannot be read."""
+        return {tried.commit: tried for tried in self._file.read()}
+
+    def begin(self) -> None:
+        """Forgets what was tried."""
+        self.path.unlink(missing_ok=True)
+
+    def add(self, tried: Tried) -> None:
+        """Writes it down. Raises ToolError when it cannot."""
+        self._file.add(tried)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares a core's model with published times of decompressors, and writes docs/accuracy.md.
+
+    python tools/accuracy.py --images FOLDER    count, keep what was counted, write the page
+    python tools/accuracy.py --page             write the page from what is kept
+
+FOLDER holds zImage-GZIP, zImage-LZMA, zImage-XZ, zImage-LZO and zImage-LZ4 of one 32-bit kernel, each built
+with that KERNEL_*, Image, which they unpack, and board.dtb; below v5 the same five built for ARMv5. The
+emulated board starts each of them without a boot loader: caches and MMU are off then, as they are after one.
+A pass for each core counts from the image's first instruction to that of the unpacked kernel.
+
+What is kept, src/bootscope/published/decompressors.json, has no times of a core, only counts: figures of
+cores can be changed without counting again. A unit test compares the page with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.boards.profile import Board, load_board
+from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Progress
+from bootscope.builder.step import Runner
+from bootscope.builder.steps import plugin
+from bootscope.capture import stream
+from bootscope.capture.counted import CountedInfo, parse
+from bootscope.core.paths import cache_dir
+from bootscope.cores.profile import Core
+from bootscope.emulator import timing_pass
+from bootscope.published import decompressors as published
+
+PAGE = ROOT / "docs" / "accuracy.md"
+BOARD = "cubieboard"
+START = """
+.arm
+mov r0, #0
+mvn r1, #0
+ldr r2, =0x48000000
+ldr pc, =%#x
+"""
+STUB_AT, DEVICE_TREE_AT, KERNEL_AT = 0x4F000000, 0x48000000, 0x40008000
+
+
+@dataclass(frozen=True)
+class Job:
+    """One image on one core, at one address."""
+
+    image: Path
+    core: Core
+    address: int
+
+
+def watch(board: Board, job: Job, counts: Path) -> str:
+    """What the plugin looks at: the two ends of decompression, and the caches."""
+    registers = board.arch.registers
+    jump = board.arch.kernel.unpacker_jumps_by
+    lines = [f"tick {board.tick_ns}", f"word {board.arch.word_bytes} {board.arch.mode_bit}"]
+    lines += [f"register pc {registers.counter}", f"register stack {registers.stack}"]
+    lines += [f"hook 1 {job.address:#x} once", f"hook 2 {KERNEL_AT:#x} once if {jump} {KERNEL_AT:#x}"]
+    lines += [f"call {o.size} {o.mask:#x} {o.value:#x}" for o in board.qemu.calls]
+    lines += timing_pass.lines(board, job.core, counts, [0], [])
+    return "\n".join([*lines, "limit 600000000000", "stop hook 2"]) + "\n"
+
+
+def count(board: Board, job: Job, library: Path, device_tree: Path, folder: Path) -> published.Counted:
+    """Boots one image and returns what was counted of its decompression."""
+    source, stub = folder / "start.s", folder / "start.bin"
+    source.write_text(START % job.address)
+    tool = board.arch.tools.tool
+    subprocess.run([tool("as"), "-o", folder / "start.o", source], check=True)
+    subprocess.run([tool("objcopy"), "-O", "binary", folder / "start.o", stub], check=True)
+    counts, records, told = folder / "counts.bin", folder / "stream.bin", folder / "watch.txt"
+    told.write_text(watch(board, job, counts))
+    q = board.qemu
+    loads = ((stub, STUB_AT), (job.image, job.address), (device_tree, DEVICE_TREE_AT))
+    devices = [f"loader,file={path},addr={at:#x},force-raw=on" for path, at in loads]
+    devices.append(f"loader,addr={STUB_AT:#x},cpu-num=0")
+    command = [board.arch.tools.qemu, "-M", q.machine, "-m", q.memory, "-display", "none", "-monitor", "none"]
+    command += ["-serial", "null", "-nic", "none", "-no-reboot"]
+    command += [word for device in devices for word in ("-device", device)]
+    command += ["-icount", f"shift={q.icount_shift.value},sleep=off", "-rtc", f"base={q.rtc},clock=vm"]
+    command += ["-plugin", f"{library},watch={told},out={records}"]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    begin, end = (r for r in stream.read(records) if isinstance(r, stream.Hook))
+    phases = ("", "decompress")
+    info = CountedInfo(core="", geometry={}, stream_sha256="", phases=phases, size_bytes=0, host_ms=0)
+    blocks = parse(counts.read_bytes(), info).parts[1]
+    sums = tuple(sum(column) for column in zip(*(block.counts for block in blocks), strict=True))
+    return published.Counted((end.time_ns - begin.time_ns) // board.tick_ns, sums)
+
+
+def measure(images: Path, device_tree: Path) -> published.Measured:
+    """Counts everything that the published tables need."""
+    board, step = load_board(BOARD), plugin.step()
+    library = Runner(Cache(cache_dir()), Progress()).run(step, step.step_id({}), {}) / plugin.PLUGIN
+    found: dict[str, dict[str, published.Counted]] = {}
+    for table in published.TABLES:
+        rows = found[table.id] = {}
+        for name in published.COMPRESSORS:
+            image = images / table.images / f"zImage-{name.upper()}"
+            job = Job(image, table.as_counted, table.address)
+            with tempfile.TemporaryDirectory() as folder:
+                rows[name] = count(board, job, library, device_tree, Path(folder))
+            print(f"{table.id}, {name}: {rows[name].instructions:,} instructions", flush=True)
+    sizes = {name: (images / f"zImage-{name.upper()}").stat().st_size for name in published.COMPRESSORS}
+    return published.Measured((images / "Image").stat().st_size, sizes, found)
+
+
+def page(measured: published.Measured) -> Iterator[str]:
+    """The lines of docs/accuracy.md."""
+    yield "# How true are the figures of a core's model?"
+    yield ""
+    yield "<!-- made by tools/accuracy.py from src/bootscope/published/decompressors.py; change it there -->"
+    yield ""
+    yield from published.INTRODUCTION.strip().splitlines()
+    for table in published.TABLES:
+        about = table.about.replace("CONSTANT", f"{table.constant_ms:.0f}")
+        yield from ("", f"## {table.title}", "", *about.strip().splitlines(), "")
+        yield "| | published, ms | here, ms | ratio | issue, ms | memory, ms | 2 ns an instruction |"
+        yield "|---|---:|---:|---:|---:|---:|---:|"
+        for row in published.rows(table, measured):
+            yield (
+                f"| {row.name} | {row.published_ms:,.0f} | {row.ours_ms:,.0f} | {row.ratio:.2f} | "
+                f"{row.issue_ms:,.0f} | {row.memory_ms:,.0f} | {row.flat_ratio:.2f} |"
+            )
+        yield from ("", published.summary(table, measured))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Compares a core's model with published decompressors.")
+    parser.add_argument("--images", type=Path, help="the folder of the five images")
+    parser.add_argument("--device-tree", type=Path, help="of the board (default: board.dtb there)")
+    parser.add_argument("--page", action="store_true", help="count nothing, only write the page")
+    args = parser.parse_args()
+    if not args.page:
+        if not args.images:
+            parser.error("--images, or --page")
+        measured = measure(args.images, args.device_tree or args.images / "board.dtb")
+        published.KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1) + b"\n")
+    PAGE.write_text("\n".join(page(published.kept())) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
