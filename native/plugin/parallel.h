@@ -11,8 +11,8 @@
  *
  * - A CPU that sleeps holds nobody up. What wakes it says when: the CPU that sends it an interrupt, or a
  *   timer; from there on it has that time.
- * - An instruction that gives up the rest of a turn (ARM's WFE, x86's PAUSE: a loop that waits for another
- *   CPU) moves its CPU on to when it looks again, soon at first and less often the longer it has waited.
+ * - An instruction that gives up the rest of a turn, as loops have that wait for another CPU, moves its CPU
+ *   on to when it looks again, soon at first and less often the longer it has waited.
  * - What the guest reads never goes back, whichever CPU reads it: a counter that all CPUs share, as
  *   kernels expect it. It may be ahead of the time of the CPU that reads it by up to a quantum.
  *

@@ -27,7 +27,7 @@ WORDS = {
 }
 ALLOWED = {
     ("image/code.py", "a second instruction set"): "says by an example what the field is for",
-    ("capture/stream.py", "a second instruction set"): "says what the stream of the plugin holds",
+    ("capture/records.py", "a second instruction set"): "says what the stream of the plugin holds",
 }
 
 
