@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from operator import sub
 
 from bootscope.loaders.console import BOOT_LOADER
@@ -43,6 +43,8 @@ _FIT_NS = 120_000_000_000
 # What agrees: within this, and the drift of two crystals (1 / 2000).
 _CLOSE_NS = 5_000_000
 _DRIFT = 2000
+_AT_ONCE = 10_000
+"""Lines whose times are worked out together: one by one takes longer, all at once much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,8 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     last = bisect_left(found.notable, part.end)
     kernel_stamps = found.at_ns if own_clock else found.kernel_ns
     takers, blob = findings.calls.takers, found.blob
-    indices, words = found.notable[first:last], found.words[first:last]
-    told = _stamps(found, indices, kernel_stamps)
-    times = _times(found, indices, told, way)
-    for index, offset, byte, kernel_ns, at_ns in zip(
-        indices, words, map(blob.__getitem__, words), told, times, strict=True
-    ):
+    rows = _notable(found, range(first, last), kernel_stamps, way)
+    for index, offset, byte, kernel_ns, at_ns in chain.from_iterable(rows):
         take = takers.get(byte) if kernel_ns >= 0 else None
         if take is None or not take(blob, offset, at_ns):
             when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
@@ -115,6 +113,19 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     _zero_stamps(boot)
     if not own_clock:
         _clock_facts(boot, way)
+
+
+def _notable(
+    found: Columns, lines: range, kernel_stamps: array[int], way: Way
+) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
+    """These of the notable lines, some at a time: the line's number, where its words begin, their first byte,
+    the kernel's stamp (-1: none) and when it was printed, in ns."""
+    for at in lines[::_AT_ONCE]:
+        end = min(at + _AT_ONCE, lines.stop)
+        indices, words = found.notable[at:end], found.words[at:end]
+        told = _stamps(found, indices, kernel_stamps)
+        times = _times(found, indices, told, way)
+        yield zip(indices, words, map(found.blob.__getitem__, words), told, times, strict=True)
 
 
 def _stamps(found: Columns, indices: Sequence[int], kernel_stamps: array[int]) -> list[int]:

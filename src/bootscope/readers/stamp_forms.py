@@ -240,10 +240,10 @@ def at_kernel_times(lines: Lines, at_us: Iterable[int], levels: Iterable[str]) -
         ends = _ends(found, block, begin, _WORDS_OF_LINE.findall(block))
         found.starts.extend([end + 1 for end in ends[:-1]])
         begin += len(block)
-    found.at_ns.extend([us * 1000 for us in at_us])
+    found.at_ns.extend(map((1000).__mul__, at_us))
     found.kernel_ns = found.at_ns[:]
     known: Memo[str, int] = Memo(lambda level: _level(level.strip("<>").encode()))
-    found.level.extend([known[level] for level in levels])
+    found.level.extend(map(known.__getitem__, levels))
     found.own = bytearray(b"\1") * len(found.starts)
     return found
 
