@@ -26,6 +26,7 @@ WORDS = {
     "QEMU's arguments": r"\bif=(?:sd|none|mtd|pflash|virtio)|[\"']-(?:serial|drive)\b",
 }
 NETWORK = "the network that a computer has with itself"
+CORE = "the clock of a core, not of a device"
 LINUX = "a name that Linux has for all disks"
 ALLOWED = {
     ("artefacts/loader.py", "a card"): "a command of U-Boot, one of all that a script may have",
@@ -35,6 +36,8 @@ ALLOWED = {
     ("loaders/uboot.py", "a card"): "the id of a technique",
     ("readers/bootchart_load.py", "a card"): LINUX,
     ("cli/serve.py", "a register"): NETWORK,
+    ("cores/price.py", "a setting"): CORE,
+    ("cores/profile.py", "a setting"): CORE,
     ("serve/guard.py", "a register"): NETWORK,
     ("serve/place.py", "a register"): NETWORK,
     ("trim/devices.py", "a card"): "a property that device trees have",

@@ -50,4 +50,4 @@ def test_who_adds_it_just_below_the_table_is_told_the_line(product: Path) -> Non
     line = product.read_text().split("\n").index("[uboot]") + 1
     with pytest.raises(UserError) as caught:
         load_system(str(product))
-    assert caught.value.message.startswith(f"{product}:{line}: uboot: missing value for `")
+    assert caught.value.message.startswith(f"{product}:{line}: uboot.source: expected a name under [sources]")

@@ -112,6 +112,7 @@ def test_an_audit_as_json(main_here: Command, store: Store) -> None:
     best = found["techniques"][0]
     assert list(best) == [
         "technique", "instead_of", "phase", "title", "saving_ns", "evidence", "assumptions", "risk", "loses",
+        "made_on",
     ]  # fmt: skip
     assert best["technique"] == "falcon-fat"
     delay = next(f for f in found["techniques"] if f["technique"] == "uboot-bootdelay")

@@ -52,6 +52,10 @@ OF_FILES = {
 }  # fmt: skip
 
 IMAGE = {"--append": ["x"], "--through": ["kernel"], "--machine": ["x"]}
+NAMED_IMAGE = {
+    "--append": ["x"], "--through": ["kernel"], "--until": ["login"], "--until-text": ["x"],
+    "--application": ["/x"], "--kernel-config": ["x"],
+}  # fmt: skip
 
 REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["record", "stock"], IMAGE, "is for an image that is built already"),
@@ -73,6 +77,11 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["system", "list"], IMPORT, "is for import"),
     (["system", "show", "mine"], IMPORT, "is for import"),
     (["system", "rm", "mine"], IMPORT, "is for import"),
+    (["system", "import", "tree", "--as", "other"], NAMED_IMAGE, "is for an image"),
+    (["audit"], {"--board": ["q35"], **BUILD}, "is for an image that is built already"),
+    (["save", "last", "-o", "x.bsz"], {"--label": ["a=b"]}, "chooses among all runs"),
+    (["history", "--by", "run"], {"--tree": ["."]}, "orders commits; --by run does not"),
+    (["schema", "board"], {"--output": ["x"]}, "writes the schemas of all kinds"),
     (["system", "import", "tree", "--as", "other"], YOCTO, "is for yocto; tree was built by"),
     (["apply", "kernel-quiet", "--to", "files", "x"], YOCTO, "is for yocto, not for files"),
     (["cache"], {"--limit": ["5G"]}, "is for prune"),
@@ -114,7 +123,9 @@ ALWAYS = {
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep_symbol services quiet sure bare all o jobs no_ccache",
-    "image": "output",
+    "image": "output", "save": "all output",
+    "history": "milestone phase by system board label since least top output",
+    "bisect": "tree good bad milestone phase by all resume output jobs no_ccache",
     "apply": "to system name force dry_run value", "completion": "line",
 }  # fmt: skip
 """Options that apply in each way to call a verb, or are what chooses the way. `record`'s --until and

@@ -81,4 +81,4 @@ def test_they_are_written_listed_and_printed(main_here: Command, tmp_path: Path)
     assert json.loads((tmp_path / "made/here/check.schema.json").read_text()) == printed
     assert len(list((tmp_path / "made/here").iterdir())) == len(KINDS)
     assert_refused(main_here("schema", "chekc"), "did you mean check?")
-    assert_refused(main_here("schema", "check", "-o", "x"), "-o writes the schemas of all kinds")
+    assert_refused(main_here("schema", "check", "-o", "x"), "--output writes the schemas of all kinds")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 from bootscope.analysis.consumers import Consumer
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
-from bootscope.analysis.timing import core_of, timing_of
 from bootscope.analysis.view_names import check_milestone, check_phase
 from bootscope.boards.profile import Board
 from bootscope.capture import objects
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from bootscope.analysis.evidence import Evidence
     from bootscope.analysis.functions import Stacks
     from bootscope.analysis.whatif_plan import Ground
+    from bootscope.timeline.core_time import Timing
     from bootscope.timeline.trace import Stack, Trace
 
 T = TypeVar("T")
@@ -161,16 +161,24 @@ def view(
     Raises UserError for a core whose caches nothing was counted for.
     """
     boot = choose_boot(run, number)
-    core = core or core_of(board or run.info.board)
-    timing = timing_of(run, boot, core) if core else None
-    index = Index(run, boot) if indexed and not board and not core else None
+    timing = _timing(run, boot, board or run.info.board, core)
+    index = Index(run, boot) if indexed and not board and not timing else None
 
     def understand() -> Evidence:
         from bootscope.analysis.evidence import evidence_of
 
         return evidence_of(store, run, boot, board, timing)
 
-    return View(run, boot, understand, index, core)
+    return View(run, boot, understand, index, timing.core if timing else None)
+
+
+def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -> Timing | None:
+    if core is None and not isinstance(board.core, str):
+        return None
+    from bootscope.analysis.timing import core_of, timing_of
+
+    core = core or core_of(board)
+    return timing_of(run, boot, core) if core else None
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:

@@ -17,11 +17,11 @@ from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
-from bootscope.cli.common import add_build_options, check_positive
+from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse
 from bootscope.cli.named_image import bench as image_bench
 from bootscope.cli.named_image import image_of
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import UserError, printable
+from bootscope.core.errors import printable
 from bootscope.core.paths import cache_dir, store_dir
 from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
@@ -31,6 +31,8 @@ FINDINGS, ROWS = 5, 7
 """How many findings, and rows of techniques, are shown where nobody says."""
 MATTER = 10
 """How many rows of what would matter, where only logs are known."""
+_OF_IMAGE = ("board", *BUILD_OPTIONS)
+"""Options for what is recorded first."""
 
 
 class AuditVerb(Verb):
@@ -75,8 +77,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     """What is audited; of an image its last recording, which is made where there is none."""
     record = image_of(args.what, args.board)
     if record is None:
-        if args.board:
-            raise UserError("--board is for an image that is built already", hint="bootscope help your-image")
+        refuse(args, _OF_IMAGE, "is for an image that is built already", "bootscope help your-image")
         return list(args.what)
     from bootscope.cli.observers import observer
 
@@ -158,7 +159,6 @@ def _json(looked_at: AuditResult) -> dict[str, object]:
             {
                 "technique": f.spec,
                 "instead_of": instead.get(f.spec),
-                "made_on": f.made or None,
                 "phase": f.technique.phase,
                 "title": f.technique.title,
                 "saving_ns": f.saving_ns,
@@ -166,6 +166,7 @@ def _json(looked_at: AuditResult) -> dict[str, object]:
                 "assumptions": f.assumptions,
                 "risk": " ".join(f.technique.risk.split()),
                 "loses": f.technique.loses,
+                "made_on": f.made or None,
             }
             for f in found.findings
         ],

@@ -51,7 +51,9 @@ class Schema(Verb):
         if args.name and args.name not in KINDS:
             raise unknown("kind of file", args.name, list(KINDS))
         if args.name and args.output:
-            raise UserError("-o writes the schemas of all kinds", hint=f"without {args.name}, or without -o")
+            raise UserError(
+                "--output writes the schemas of all kinds", hint=f"without {args.name}, or without -o"
+            )
         if args.output:
             return _write(args)
         if args.json:

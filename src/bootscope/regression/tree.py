@@ -2,7 +2,7 @@
 """The files of a commit, in a folder of our own: the user's tree and its index stay as they are.
 
 The folder stays the same from commit to commit, so that only files that differ are written and ccache
-finds the rest. There is no .git in it: kernels and U-Boot would put a commit's name into their images,
+finds the rest. There is no .git in it: kernels and boot loaders would put a commit's name into their images,
 and a longer name takes longer on a serial line.
 """
 

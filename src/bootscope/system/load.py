@@ -173,7 +173,7 @@ def check_system(system: System, path: Path) -> None:
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
     """Of the boot loader, and of what comes before it."""
     uboot = system.uboot
-    used = bool(uboot.script or uboot.environment or uboot.files)
+    used = bool(uboot.script or uboot.environment or uboot.files or uboot.config or uboot.defconfig)
     used = used or isinstance(system.firmware, Firmware) or bool(system.card.loader_sector)
     require(has_loader(system) or not used, "uboot.source", "a name under [sources]: one is set up")
     if isinstance(system.firmware, Firmware):
@@ -235,6 +235,8 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
     """What is compiled needs a configuration to begin with; what is not cannot be configured."""
     prebuilt = system.prebuilt
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
+        if key == "uboot" and not has_loader(system):
+            continue
         if builds(system, key):
             require(bool(tree.defconfig), f"{key}.defconfig", "the name of a configuration to start from")
         else:
