@@ -149,7 +149,7 @@ def test_a_tree_orders_the_commits_and_says_what_they_are(store: Store, tmp_path
     assert found.left_out == {"of commits that are not in the tree": 1}
     with pytest.raises(UserError, match="git in"):
         commits(tmp_path)
-    with pytest.raises(UserError, match="not a name of a commit"):
+    with pytest.raises(UserError, match="not the name of a commit"):
         commits(tree, "--output=x")
 
 
@@ -262,7 +262,7 @@ def test_only_runs_with_the_same_labels_are_a_baseline(
     ("table", "words"),
     [
         ("last = 3", "missing value for `max_regression`"),
-        ('max_regression = "1 ms"\nlast = 0', "history.last: 0 runs are none"),
+        ('max_regression = "1 ms"\nlast = 0', "history.last: 0 is not a number of runs"),
         ('max_regression = "much"', "history.max_regression: 'much' is no time"),
         ('max_regression = "1 ms"\n[baseline]\nfile = "x"\nmax_regression = "1 ms"', "are both there"),
     ],

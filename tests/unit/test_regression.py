@@ -176,7 +176,7 @@ def test_names_of_no_commits_are_refused(git: Git, tmp_path: Path) -> None:
     sources = sources_of(tree)
     with pytest.raises(UserError, match="does not come after"):
         sources.between(b, a)
-    with pytest.raises(UserError, match="not a name of a commit"):
+    with pytest.raises(UserError, match="not the name of a commit"):
         sources.between("--output=x", b)
     with pytest.raises(UserError, match="git in"):
         sources.between("nonsense", b)

@@ -222,9 +222,9 @@ def object_of(data: bytes, name: str) -> bytes:
 GOOD = archive(listing(honest()), honest())
 A64 = "a" * 64
 HOSTILE: dict[str, tuple[bytes, str]] = {
-    "no archive": (b"U-Boot SPL 2025.01\n", "is not of bootscope save"),
-    "empty": (b"", "is not of bootscope save"),
-    "another tar": (archive(b"", [])[:0] + zstd.module().compress(bytes(2048)), "is not of bootscope save"),
+    "no archive": (b"U-Boot SPL 2025.01\n", "was not written by bootscope save"),
+    "empty": (b"", "was not written by bootscope save"),
+    "another tar": (zstd.module().compress(bytes(2048)), "was not written by bootscope save"),
     "a list that is no list": (archive(b"[1, 2]", []), "its list of files cannot be read"),
     "a list of another kind": (archive(b'{"kind": "baseline"}', []), "its list of files cannot be read"),
     "deep list": (archive(b"[" * 100_000, []), "its list of files cannot be read"),
@@ -238,7 +238,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "into another run": (renamed("runs/20261121-120000-mine/run.json"), "is not a file of a run"),
     "hidden": (renamed(f"runs/{RUN}/.bashrc"), "is not a file of a run"),
     "a newline": (renamed(f"runs/{RUN}/a\nb"), "a\\nb' is not a file of a run"),
-    "a run upwards": (archive(listing(honest(), run_id=".."), honest()), "'..' is not a name of a run"),
+    "a run upwards": (archive(listing(honest(), run_id=".."), honest()), "'..' is not a run id"),
     "twice": (of_members(lambda m: [m[0], *m]), "its list of files has"),
     "symbolic link": (linked(tarfile.SYMTYPE), "something else than"),
     "hard link": (linked(tarfile.LNKTYPE), "something else than"),
@@ -267,7 +267,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "an object elsewhere": (
         with_run(system=msgspec.structs.replace(run_info(RUN).system, symbols={"kernel": "../../x"})),
-        "'../../x' is not a name of an object",
+        "'../../x' is not an object name",
     ),
 }  # fmt: skip
 

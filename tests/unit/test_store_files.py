@@ -53,7 +53,7 @@ def test_an_object_with_a_damaged_byte_is_noticed(store: Store) -> None:
 
 
 def test_an_object_that_is_gone_is_noticed(store: Store) -> None:
-    with pytest.raises(ToolError, match="the store has lost 0000"):
+    with pytest.raises(ToolError, match="the store lacks object 0000"):
         store.object("0" * 64)
 
 

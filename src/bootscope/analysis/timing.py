@@ -40,7 +40,7 @@ def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
 def _nothing_counted(run: StoredRun, boot: StoredBoot, core: Core, found: list[str]) -> UserError:
     hint = f"bootscope record {run.info.system.name} --timing --core {core.name}"
     if not found:
-        return UserError(f"{run.info.run_id} was recorded without counting what caches do", hint=hint)
+        return UserError(f"{run.info.run_id} was recorded without --timing", hint=hint)
     counted_for = f"{run.info.run_id} was counted for {', '.join(found)}"
     if any(core.geometry_id in counted.kept(other.path) for other in run.boots):
         return UserError(f"{counted_for}, but boot {boot.info.number} is another boot than that", hint=hint)

@@ -60,7 +60,9 @@ def opened(name: str, data: bytes) -> Opened | None:
     if not parts:
         return None
     if at < len(data):
-        notes.append(f"{len(data) - at:,} bytes behind its archives are none: the kernel leaves them out")
+        notes.append(
+            f"{len(data) - at:,} bytes after its archives are not an archive: the kernel leaves them out"
+        )
     return Opened(tuple(parts), Files(Listed("initramfs", entries.values())), tuple(notes))
 
 
@@ -79,7 +81,7 @@ def pieces(name: str, data: bytes) -> list[tuple[str, bytes, bytes]]:
         else:
             inner, end, kind = _unpacked(name, data, at, budget)
         if not is_cpio(inner):
-            raise UserError(f"{name}: {len(data) - at:,} bytes behind its archives are none")
+            raise UserError(f"{name}: {len(data) - at:,} bytes after its archives are not an archive")
         more = _FILLED.search(data, end)
         after = more.start() if more else len(data)
         found.append((kind, data[at:after], inner))

@@ -100,11 +100,11 @@ def read(folder: Path, name: str) -> Counted:
 def parse(data: bytes, info: CountedInfo) -> Counted:
     """The plugin's file. Raises UserError when it is none, damaged, or has other parts than `info` says."""
     if not data.startswith(MAGIC):
-        raise UserError("what was counted is no record of a counting pass (wrong magic number)")
+        raise UserError("these are not the counts of a timing pass (wrong magic number)")
     try:
         found = _Reader(data).all(info)
     except IndexError:
-        raise UserError("what was counted is truncated") from None
+        raise UserError("the counts are truncated") from None
     if len(found.parts) != len(info.phases):
         raise UserError(f"what was counted has {len(found.parts)} parts, and the boot {len(info.phases)}")
     return found

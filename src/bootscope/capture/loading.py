@@ -83,7 +83,7 @@ def _stage(store: Store) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError("another bootscope loads runs into this store", hint="wait for it") from None
+            raise UserError("another bootscope is loading runs into this store", hint="wait for it") from None
         for left in store.root.glob(f"{_STAGE}*/"):  # of one that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=store.root) as folder:
@@ -167,7 +167,7 @@ def _check_described(folder: Path, run_id: str) -> None:
 def _check_object(stage: Path, store: Store, name: str) -> None:
     """An object is called by the hash of what it unpacks to."""
     if not saved.OBJECT_NAME.fullmatch(name):
-        raise UserError(f"'{name[:80]}' is not a name of an object")
+        raise UserError(f"'{name[:80]}' is not an object name")
     path = stage / OBJECTS / f"{name}.gz"
     if not path.exists():
         try:
@@ -207,5 +207,7 @@ def _take(store: Store, stage: Path, runs: Collection[SavedRun]) -> None:
         try:
             to.mkdir()  # claims the name: who was quicker keeps it
         except FileExistsError:
-            raise UserError(f"run {run.run_id} appeared meanwhile", hint="load the file again") from None
+            raise UserError(
+                f"run {run.run_id} appeared in the store meanwhile", hint="load the file again"
+            ) from None
         (stage / RUNS / run.run_id).rename(to)

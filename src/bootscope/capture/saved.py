@@ -113,7 +113,7 @@ def checked(contents: Contents) -> Contents:
     for run in contents.runs:
         own = f"{RUNS}/{run.run_id}/"
         if not RUN_NAME.fullmatch(run.run_id):
-            raise UserError(f"'{printable(run.run_id[:200])}' is not a name of a run")
+            raise UserError(f"'{printable(run.run_id[:200])}' is not a run id")
         wrong += [f.name for f in run.files if not (_RUN_FILE.fullmatch(f.name) and f.name.startswith(own))]
     if wrong:
         raise UserError(f"'{printable(wrong[0][:200])}' is not a file of a run")

@@ -36,7 +36,7 @@ def save(store: Store, run_ids: Iterable[str], to: Path) -> Written:
     """Writes these runs to the file `to`, which appears when it is whole.
 
     Raises UserError where there is a file already, a run is being recorded or changes meanwhile, or `to`
-    cannot be written; ToolError where the store has lost what a run needs.
+    cannot be written; ToolError where the store lacks object what a run needs.
     """
     if to.exists():
         raise UserError(f"{to} exists already; nothing is overwritten", hint="another name, or rm it first")
@@ -73,7 +73,7 @@ def _contents(store: Store, run_ids: list[str]) -> Contents:
     missing = [name for name in names if not (store.root / OBJECTS / f"{name}.gz").is_file()]
     if missing:
         of = next(run.run_id for run in runs if missing[0] in run.objects)
-        raise ToolError(f"the store has lost {missing[0][:12]}, which run {of} needs")
+        raise ToolError(f"the store lacks object {missing[0][:12]}, which run {of} needs")
     objects = tuple(_file(store.root, store.root / OBJECTS / f"{name}.gz") for name in names)
     return saved.checked(Contents(bootscope=__version__, objects=objects, runs=tuple(runs)))
 
@@ -109,6 +109,6 @@ def _write(store: Store, contents: Contents, to: BinaryIO) -> None:
                 size += len(part)
                 out.write(part)
             if (size, found.hexdigest()) != (file.size_bytes, file.sha256):
-                raise UserError(f"{file.name} changed while it was saved", hint="save again")
+                raise UserError(f"{file.name} changed while it was being saved", hint="save again")
             out.write(bytes(saved.padding(size)))
         out.write(bytes(2 * saved.BLOCK))

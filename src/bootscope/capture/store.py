@@ -128,7 +128,7 @@ class Store:
         try:
             data = gzip.decompress((self._objects / f"{name}.gz").read_bytes())
         except (OSError, EOFError, zlib.error) as error:
-            raise ToolError(f"the store has lost {name[:12]}: {error}") from error
+            raise ToolError(f"the store lacks object {name[:12]}: {error}") from error
         if hashlib.sha256(data).hexdigest() != name:
             raise ToolError(f"the store's copy of {name[:12]} is damaged")
         return data

@@ -68,7 +68,9 @@ class Archive:
         digits = first[124:135]
         size = int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1
         if not 0 <= size <= saved.MOST_CONTENTS_BYTES or first != saved.header(saved.CONTENTS, size):
-            raise UserError(f"{self.path} is not of bootscope save", hint="bootscope save RUN -o FILE.bsz")
+            raise UserError(
+                f"{self.path} was not written by bootscope save", hint="bootscope save RUN -o FILE.bsz"
+            )
         data = self._exactly(size)
         self._zeros(saved.padding(size))
         try:
@@ -115,7 +117,9 @@ def opened(path: Path) -> Iterator[Archive]:
     try:
         with path.open("rb") as f:
             if f.read(len(_MAGIC)) != _MAGIC:
-                raise UserError(f"{path} is not of bootscope save", hint="bootscope save RUN -o FILE.bsz")
+                raise UserError(
+                    f"{path} was not written by bootscope save", hint="bootscope save RUN -o FILE.bsz"
+                )
             f.seek(0)
             limit = {known.DecompressionParameter.window_log_max: _WINDOW}
             with known.ZstdFile(f, "rb", options=limit) as stream:

@@ -153,7 +153,7 @@ def read_check(path: Path) -> Check:
 def _with_history(path: Path, budgets: tuple[Budget, ...], table: HistoryTable, milestone: str) -> Check:
     if table.last < 1:
         where = spot(path, ("history", "last"))
-        raise UserError(f"{where}: history.last: {table.last} runs are none", hint="1 or more")
+        raise UserError(f"{where}: history.last: {table.last} is not a number of runs", hint="1 or more")
     allowed = _allowance(path, "history", table.max_regression)
     return Check(path, budgets, None, allowed, table.quantities, milestone, table)
 

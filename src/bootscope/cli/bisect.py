@@ -36,17 +36,30 @@ class Bisect(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("system", help="system that is built from the tree: a name or a system file")
-        option(parser, "--good", "A", "commit that boots as it should", required=True)
-        option(parser, "--bad", "B", "later commit that is slower, or does not boot", required=True)
+        option(parser, "--good", "A", "commit whose boot is good", required=True)
+        option(parser, "--bad", "B", "later commit whose boot is slower or fails", required=True)
         kinds = "|".join(TREES)
         what = "which source of the system the git tree in DIR is"
         option(parser, "--tree", (kinds, "DIR"), what, required=True, nargs=2)
-        option(parser, "--milestone", "M", "boot until there, and compare when (default: as record does)")
-        option(parser, "--phase", "P", "compare the length of a phase instead")
-        option(parser, "--by", "MS", "so much later is slower (default: half of the difference)", type=float)
-        flag(parser, "--all", "every commit that costs (or saves) at least --by")
-        flag(parser, "--resume", "go on with what an interrupted bisect has tried")
-        option(parser, "-o --output", "FILE.md", "write a text to paste into a report", type=Path)
+        option(
+            parser,
+            "--milestone",
+            "M",
+            "boot to this milestone and compare its time (default: as record does)",
+        )
+        option(parser, "--phase", "P", "compare show the length of a phase instead")
+        option(
+            parser, "--by", "MS", "what counts as slower, in ms (default: half of the difference)", type=float
+        )
+        flag(parser, "--all", "find every commit that costs or saves at least --by")
+        flag(parser, "--resume", "continue an interrupted bisect")
+        option(
+            parser,
+            "-o --output",
+            "FILE.md",
+            "write the result as Markdown, to paste into a report",
+            type=Path,
+        )
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:

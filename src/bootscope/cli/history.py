@@ -28,12 +28,12 @@ class History(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group()
-        option(what, "--milestone", "M", "what is shown (default: what the newest run was for)")
-        option(what, "--phase", "P", "the length of a phase instead")
+        option(what, "--milestone", "M", "the milestone to show (default: that of the newest run)")
+        option(what, "--phase", "P", "show the length of a phase instead")
         parser.add_argument(
             "--by", choices=BY, help="a point for each (default: commit where runs have that label)"
         )
-        option(parser, "--tree", "DIR", "git tree that orders the commits and knows what they say", type=Path)
+        option(parser, "--tree", "DIR", "git tree to take the order and subjects of commits from", type=Path)
         option(parser, "--system", "S", "only runs of this system")
         option(parser, "--board", "B", "only runs of this board")
         several(parser, "--label", "KEY[=VALUE]", "only runs with this label (repeatable)")

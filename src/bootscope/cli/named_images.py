@@ -37,7 +37,7 @@ _TREES_ALONE = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for images alone."""
     group = parser.add_argument_group("images that are built already (bootscope help your-image)")
-    option(group, "--append", "WORDS", "words behind the kernel's command line")
+    option(group, "--append", "WORDS", "words to append to the kernel command line")
     group.add_argument("--through", choices=THROUGH, help="what its boot begins with (default: kernel)")
     option(group, "--until", "MILESTONE", "where its boots end, as for `record` (default: what it has)")
     option(group, "--until-text", "TEXT", "its boots end with this text on the console")

@@ -30,7 +30,7 @@ IMAGE_OPTIONS = ("append", "machine", "through")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for images alone."""
     group = parser.add_argument_group("images that are built already (bootscope help your-image)")
-    option(group, "--append", "WORDS", "words behind the kernel's command line, such as console=ttyAMA0")
+    option(group, "--append", "WORDS", "words to append to the kernel command line, such as console=ttyAMA0")
     group.add_argument(
         "--through",
         choices=("kernel", "firmware"),

@@ -54,7 +54,12 @@ class Show(Verb):
         )
         option(parser, "--boot", "N", "which boot of the run", type=int)
         option(parser, "--board", "B", "use the costs of another board profile (without booting again)")
-        option(parser, "--core", "C", "the times of a core with caches and memory (bootscope help cores)")
+        option(
+            parser,
+            "--core",
+            "C",
+            "CPU time as this core would take it, with caches and memory (bootscope help cores)",
+        )
         parser.add_argument(
             "--view", choices=(*NAMES, UNITS, CPUS, MEMORY), help="explain one thing in detail"
         )

@@ -29,6 +29,6 @@ def commits(tree: Path, to: str = "HEAD") -> dict[str, str]:
     Raises UserError where the folder is no git tree, or there is no such commit.
     """
     if not re.fullmatch(r"[A-Za-z0-9_./~^@{}][A-Za-z0-9_./~^@{}-]{0,199}", to):
-        raise UserError(f"'{printable(to[:100])}' is not a name of a commit")
+        raise UserError(f"'{printable(to[:100])}' is not the name of a commit")
     text = git(tree, "log", f"--max-count={_MOST}", "--topo-order", "--reverse", "--format=%H %s", to, "--")
     return {line[:40]: line[41:] for line in text.splitlines() if re.match(r"[0-9a-f]{40} ", line)}

@@ -70,7 +70,7 @@ class Sources:
 
     def _sha(self, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise UserError(f"'{printable(name[:100])}' is not a name of a commit")
+            raise UserError(f"'{printable(name[:100])}' is not the name of a commit")
         return git(self.tree, "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}").split()[-1]
 
 

@@ -38,7 +38,7 @@ def read(with_symbols: Path, stripped: Path) -> Pieces:
     try:
         return _read(with_symbols, stripped)
     except (ELFError, OSError, KeyError) as error:
-        raise UserError(f"prebuilt.uboot_symbols: these are no programs of GRUB: {error}") from error
+        raise UserError(f"prebuilt.uboot_symbols: these are not GRUB programs: {error}") from error
 
 
 def _read(with_symbols: Path, stripped: Path) -> Pieces:

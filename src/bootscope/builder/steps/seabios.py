@@ -83,7 +83,7 @@ def pieces(bios: Path, video: Path) -> Pieces:
     symbols = values(main)
     says = next((at for at, _, name in placed if name == _SAYS), None)
     if says is None or any(name not in symbols for name in _MOVED):
-        raise ToolError("this SeaBIOS does not say where it moves its code to", hint="build 1.16")
+        raise ToolError("this SeaBIOS does not tell where it relocates its code", hint="build 1.16")
     start, end = (symbols[name] for name in _MOVED)
     moved = [(at - start, size, name) for at, size, name in functions(main) if start <= at < end]
     told = Told(says, "rsp+4:0", "rsp+12", "rsp+16", _SAID)
