@@ -57,6 +57,7 @@ def test_the_culprits_of_the_reference_system_are_named(stock: tuple[Bootscope, 
     """Not `init takes 3.197 s`, but the line of the script whose program waits for entropy."""
     first, second, third, *_ = stock[0].json("audit", "stock")["findings"]
     assert "/etc/init.d/S30seed:8" in first["where"]
+    assert "waits for entropy" in first["what"]
     assert first["what_if"] == ["later:S30seed"]
     assert 2_500_000_000 < first["cost_ns"] < 2_600_000_000
     assert (second["kind"], second["technique"]) == ("countdown", "uboot-bootdelay")

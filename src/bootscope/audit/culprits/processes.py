@@ -95,7 +95,8 @@ def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
 
 
 def _busy_in(boot: RecordedBoot, task: Task) -> str:
-    """The innermost function of the kernel that most samples of the task are in; empty for none."""
+    """The function of the kernel that tells what most samples of the task wait for, else the innermost that most
+    are in; empty for none."""
     samples = [
         record
         for part in boot.evidence.ledger.slices(task)
@@ -107,5 +108,8 @@ def _busy_in(boot: RecordedBoot, task: Task) -> str:
     paths = [boot.ground.stacks.functions(sample, "kernel")[0] for sample in some]
     counts: Counter[str] = Counter(name for path in paths for name in set(path))
     often = {name for name, count in counts.items() if count >= _SHARE * len(paths)}
+    # What gathers random numbers calls the scheduler over and over, which says nothing.
+    if known := [name for name in _ENTROPY if name in often]:
+        return known[0]
     inner = Counter(next(n for n in path if n in often) for path in paths if often & set(path))
     return inner.most_common(1)[0][0] if inner else ""
