@@ -95,8 +95,8 @@ def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
 
 
 def _busy_in(boot: RecordedBoot, task: Task) -> str:
-    """The function of the kernel that tells what most samples of the task wait for, else the innermost that most
-    are in; empty for none."""
+    """The function of the kernel that gathers random numbers where most samples of the task are in it, else
+    the innermost that most are in; empty for none."""
     samples = [
         record
         for part in boot.evidence.ledger.slices(task)
