@@ -202,6 +202,14 @@ def test_a_file_of_a_fat(tmp_path: Path) -> None:
     assert made[0] == made[1]
 
 
+def test_a_card_named_from_the_folder_that_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_fat(tmp_path / "boot.fat", boot_folder(tmp_path / "boot"), 8)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path)
+    fat.put(Path("boot.fat"), 0, "/extlinux/extlinux.conf", b"label new\n", Path("work").absolute())
+    assert b"label new\n" in Path("boot.fat").read_bytes()
+
+
 def test_a_full_fat_and_names_that_are_patterns(tmp_path: Path) -> None:
     card = make_fat(tmp_path / "boot.fat", boot_folder(tmp_path / "boot"), 8)
     with pytest.raises(UserError, match="cannot be replaced") as told:

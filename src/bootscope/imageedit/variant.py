@@ -51,6 +51,7 @@ def changed(image: Image, got: Given, arch: Architecture, wish: Wish, edits: Edi
     build makes. ToolError where a tool is missing or fails.
     """
     line = with_words(got.command_line.split(), edits.added, edits.dropped)
+    folder = folder.absolute()  # tools run in another one
     work = folder / ".work"
     work.mkdir()
     try:
