@@ -18,6 +18,7 @@
 #include "devices.h"
 #include "frame.h"
 #include "hooks.h"
+#include "opcode.h"
 #include "ports.h"
 #include "qemu_api.h"
 #include "record.h"
@@ -145,25 +146,12 @@ static void on_sleep(unsigned int vcpu, void *udata)
 
 /* ---- translation ---- */
 
-static bool is_one_of(const struct bs_idle *known, size_t n, const struct qemu_plugin_insn *insn)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint64_t opcode = 0;
-
-		if (qemu_plugin_insn_size(insn) == known[i].size &&
-		    qemu_plugin_insn_data(insn, &opcode, known[i].size) == known[i].size &&
-		    (opcode & known[i].mask) == known[i].value)
-			return true;
-	}
-	return false;
-}
-
 static void add_waits(struct qemu_plugin_insn *insn, uint64_t vaddr, size_t rest)
 {
-	bool sleeps = is_one_of(watch.idle, watch.n_idle, insn);
+	bool sleeps = bs_opcode_is(watch.idle, watch.n_idle, insn);
 
 	if (!bs_cpus_one())
-		bs_turns_waits(insn, sleeps, !sleeps && is_one_of(watch.yield, watch.n_yield, insn));
+		bs_turns_waits(insn, sleeps, !sleeps && bs_opcode_is(watch.yield, watch.n_yield, insn));
 	else if (sleeps)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sleep, QEMU_PLUGIN_CB_NO_REGS,
 						       new_place(vaddr, rest, NULL));

@@ -22,7 +22,7 @@ static bool in_code(const struct bs_watch *w, uint64_t address)
 static bool follows_call(const struct bs_watch *w, uint64_t address)
 {
 	for (size_t i = 0; i < w->n_call; i++) {
-		const struct bs_idle *call = &w->call[i];
+		const struct bs_opcode *call = &w->call[i];
 		uint64_t opcode = 0;
 
 		if (call->size > sizeof(opcode) ||

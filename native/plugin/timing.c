@@ -8,14 +8,14 @@
 #include "clock.h"
 #include "cpus.h"
 #include "hierarchy.h"
+#include "opcode.h"
+#include "polls.h"
 #include "qemu_api.h"
 #include "registers.h"
 #include "timing_file.h"
 
 #define FILTER 1024u
 #define FETCH_SHIFT 5 /* uncached code comes in blocks of 32 bytes */
-#define POLL_INSNS 128 /* a loop that asks a device again within so many does nothing else */
-#define POLL_REGISTERS 4 /* such loops ask for a state, and what time it is */
 #define SURE_BYTES (1u << 20) /* of memory whose beginning other memory may hide while the board starts */
 
 /* A block as it was translated, for as long as QEMU may run it. */
@@ -39,7 +39,6 @@ struct recent {
 
 static struct {
 	const struct bs_timing *watch;
-	int64_t tick_ns;
 	struct bs_hierarchy h;
 	struct bs_branches branches;
 	struct recent recent[FILTER];
@@ -55,11 +54,6 @@ static struct {
 		uint64_t insn, serial, next;
 		bool store;
 	} burst;
-	struct {
-		uint64_t asked[POLL_REGISTERS]; /* device registers, in turn */
-		uint32_t next;
-		int64_t at_ns;
-	} poll;
 } t;
 
 /* ---- what the software switches ---- */
@@ -121,6 +115,23 @@ static uint64_t page_of(uint64_t vaddr, uint64_t physical)
 	return (vaddr >> shift & 0xffffffffff) | (physical >> shift & 0x7fffff) << 40 | (uint64_t)large << 63;
 }
 
+/* A loop that asks a device until it is ready takes as long as that takes, whatever an access costs. */
+static void device(uint64_t address, bool store)
+{
+	int64_t waited_ns;
+
+	if (store) {
+		bs_count(&t.h, BS_DEVICE_STORE);
+		bs_polls_forget();
+	} else if (bs_polls_again(address, bs_clock_now(0), &waited_ns)) {
+		t.h.counts[BS_POLLED_NS] += (uint64_t)waited_ns;
+		t.h.own[BS_POLLED_NS] += (uint64_t)waited_ns;
+	} else {
+		bs_count(&t.h, BS_DEVICE_LOAD);
+	}
+}
+
+/* Whether an access begins where the last one of the same instruction ended: both are one burst. */
 static bool goes_on(uint64_t address, uint64_t size, uint64_t insn, bool store)
 {
 	bool same = t.burst.insn == insn && t.burst.serial == t.serial && t.burst.next == address &&
@@ -131,46 +142,6 @@ static bool goes_on(uint64_t address, uint64_t size, uint64_t insn, bool store)
 	t.burst.next = address + size;
 	t.burst.store = store;
 	return same;
-}
-
-static void forget_poll(void)
-{
-	for (size_t i = 0; i < POLL_REGISTERS; i++)
-		t.poll.asked[i] = BS_NO_LINE;
-}
-
-/* Whether a register was asked for lately; it is from now on. */
-static bool asked_again(uint64_t address)
-{
-	for (size_t i = 0; i < POLL_REGISTERS; i++)
-		if (t.poll.asked[i] == address)
-			return true;
-	t.poll.asked[t.poll.next] = address;
-	t.poll.next = (t.poll.next + 1) % POLL_REGISTERS;
-	return false;
-}
-
-/* A loop that asks a device until it is ready takes as long as that takes, whatever an access costs. */
-static void device(uint64_t address, bool store)
-{
-	int64_t now_ns = bs_clock_now(0);
-	int64_t since_ns = now_ns - t.poll.at_ns;
-	bool soon = since_ns >= 0 && since_ns <= POLL_INSNS * t.tick_ns;
-
-	if (store) {
-		bs_count(&t.h, BS_DEVICE_STORE);
-		forget_poll();
-		return;
-	}
-	if (!soon)
-		forget_poll();
-	if (asked_again(address)) {
-		t.h.counts[BS_POLLED_NS] += (uint64_t)since_ns;
-		t.h.own[BS_POLLED_NS] += (uint64_t)since_ns;
-	} else {
-		bs_count(&t.h, BS_DEVICE_LOAD);
-	}
-	t.poll.at_ns = now_ns;
 }
 
 /* Accesses that no cache can answer; false for all others. */
@@ -333,19 +304,6 @@ static uint64_t physical_of(const struct qemu_plugin_insn *insn, uint64_t vaddr,
 	return *in_memory ? found : vaddr;
 }
 
-static bool is_like(const struct qemu_plugin_insn *insn, const struct bs_idle *patterns, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint64_t opcode = 0;
-
-		if (qemu_plugin_insn_size(insn) == patterns[i].size &&
-		    qemu_plugin_insn_data(insn, &opcode, patterns[i].size) == patterns[i].size &&
-		    (opcode & patterns[i].mask) == patterns[i].value)
-			return true;
-	}
-	return false;
-}
-
 static const struct bs_watch *all;
 
 /* The lines that a block's instructions lie in. */
@@ -386,7 +344,7 @@ static struct run *new_run(struct qemu_plugin_tb *tb, struct bs_counted *block)
 	r->tlb_slot = BS_NO_SLOT;
 	r->end.address = qemu_plugin_insn_vaddr(last);
 	r->end.behind = r->end.address + qemu_plugin_insn_size(last);
-	r->end.call = is_like(last, all->call, all->n_call);
+	r->end.call = bs_opcode_is(all->call, all->n_call, last);
 	find_lines(r, tb);
 	return r;
 }
@@ -407,7 +365,7 @@ void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 
 		qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R, vaddr);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, vaddr);
-		if (is_like(insn, t.watch->control_by, t.watch->n_control_by))
+		if (bs_opcode_is(t.watch->control_by, t.watch->n_control_by, insn))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_control, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	}
 }
@@ -450,9 +408,8 @@ bool bs_timing_init(struct bs_watch *w)
 	/* What no register switches is on. */
 	bs_hierarchy_switch(&t.h, !watch->control_bits[1], !watch->control_bits[2], false);
 	t.branches = watch->branches;
-	t.tick_ns = w->tick_ns;
+	bs_polls_init(w->tick_ns);
 	t.last_line = t.stored_line = BS_NO_LINE;
-	forget_poll();
 	t.age = 1;
 	for (size_t i = 0; i < BS_MAX_CONTROL; i++)
 		t.control[i] = UINT64_MAX;

@@ -96,14 +96,14 @@ static bool add_frame(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
-static bool add_pattern(struct bs_idle *patterns, size_t *n, const struct bs_line *l)
+static bool add_pattern(struct bs_opcode *patterns, size_t *n, const struct bs_line *l)
 {
 	uint64_t v[3];
 
 	/* Opcodes are compared as one word; no instruction is of no bytes. */
 	if (*n == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] || v[0] > sizeof(uint64_t))
 		return false;
-	patterns[(*n)++] = (struct bs_idle){(uint32_t)v[0], v[1], v[2]};
+	patterns[(*n)++] = (struct bs_opcode){(uint32_t)v[0], v[1], v[2]};
 	return true;
 }
 

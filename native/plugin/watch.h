@@ -192,7 +192,7 @@ struct bs_usage {
 	char path[BS_PATH_BYTES];
 };
 
-struct bs_idle {
+struct bs_opcode {
 	uint32_t size;
 	uint64_t mask, value;
 };
@@ -209,7 +209,7 @@ struct bs_timing {
 	uint64_t control_bits[3]; /* translates, caches data, caches code */
 	uint8_t control[BS_MAX_CONTROL]; /* registers */
 	size_t n_control;
-	struct bs_idle control_by[BS_MAX_IDLE];
+	struct bs_opcode control_by[BS_MAX_IDLE];
 	size_t n_control_by;
 	struct bs_range large[BS_MAX_CODE];
 	size_t n_large;
@@ -241,11 +241,11 @@ struct bs_watch {
 	size_t n_hooks;
 	struct bs_range code[BS_MAX_CODE];
 	size_t n_code;
-	struct bs_idle idle[BS_MAX_IDLE];
+	struct bs_opcode idle[BS_MAX_IDLE];
 	size_t n_idle;
-	struct bs_idle yield[BS_MAX_IDLE];
+	struct bs_opcode yield[BS_MAX_IDLE];
 	size_t n_yield;
-	struct bs_idle call[BS_MAX_IDLE];
+	struct bs_opcode call[BS_MAX_IDLE];
 	size_t n_call;
 	struct bs_range code_return[BS_MAX_CODE];
 	size_t n_return;

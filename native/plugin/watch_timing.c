@@ -89,7 +89,7 @@ bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l)
 	if (t->n_control_by == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] ||
 	    v[0] > sizeof(uint64_t))
 		return false;
-	t->control_by[t->n_control_by++] = (struct bs_idle){(uint32_t)v[0], v[1], v[2]};
+	t->control_by[t->n_control_by++] = (struct bs_opcode){(uint32_t)v[0], v[1], v[2]};
 	return true;
 }
 
