@@ -15,7 +15,8 @@ from bootscope.timeline.trace import LENGTH, Trace
 
 MOST = 40
 """How many boots one picture holds."""
-_COLOURS = 8
+_COLOURS = 12
+"""Those of overlay.css; a chain of TF-A beside one of an SPL has eleven phases."""
 
 
 @dataclass(frozen=True, slots=True)
