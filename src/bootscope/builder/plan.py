@@ -34,6 +34,7 @@ from bootscope.builder.steps import (
     seabios,
     uboot,
     unpack,
+    unpacker_symbols,
     userland,
 )
 from bootscope.capture.record import Extent, Part, SourceFact
@@ -55,6 +56,7 @@ from bootscope.system.model import (
     has_loader,
     loader_symbols,
     packaged_root,
+    unpacker_sources,
 )
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
@@ -123,7 +125,9 @@ def _wanted(loaded: LoadedSystem) -> list[Wanted]:
     loader = (system.uboot.source,) if has_loader(system) else ()
     trees = (*loader, system.kernel.source, system.busybox.source)
     more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
-    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more))
+    # The packages of its compiler are of programs that have to run here.
+    again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
+    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more, *again))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -177,9 +181,16 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
         root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
-        last = last or [prebuilt.kernel_step(s, p, found, arch), *archive]
+        again = [unpacker_symbols.step(s, p, found, arch)] if _names_unpacker(s, found) else []
+        last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
         return [*loaders, busybox, *root, *own, *last]
     return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
+
+
+def _names_unpacker(system: System, found: Mapping[str, Resolved]) -> bool:
+    """Whether the code that unpacks the kernel is compiled again here."""
+    names = unpacker_sources(system)
+    return bool(names) and all(name in found for name in names)
 
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:

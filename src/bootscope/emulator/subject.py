@@ -16,7 +16,7 @@ from bootscope.boards.profile import Board
 from bootscope.builder import linkmap
 from bootscope.builder.filesystems.model import BLOCK_MAP
 from bootscope.builder.plan import Built
-from bootscope.builder.steps import kernel, kernel_layout, programs, rootfs
+from bootscope.builder.steps import kernel, kernel_layout, programs, rootfs, unpacker_symbols
 from bootscope.capture import objects
 from bootscope.capture.record import Part, Screen, SourceFact, SystemFacts
 from bootscope.devices.model import Media
@@ -121,6 +121,8 @@ def of_build(system: System, board: Board, built: Built) -> Subject:
         files[program.code] = loader.tree_of(program), program.code_file
         if program.pieces:
             files[program.pieces] = loader.tree_of(program), program.pieces_file
+    if unpacker_symbols.NAME in built.results:
+        files[objects.DECOMPRESSOR_SYMBOLS] = unpacker_symbols.NAME, kernel.DECOMPRESSOR_SYMBOLS
     found = {
         name: built.results[step] / file for name, (step, file) in files.items() if step in built.results
     }

@@ -34,6 +34,7 @@ from bootscope.system.model import (
     has_loader,
     loader_symbols,
     packaged_root,
+    unpacker_sources,
 )
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
@@ -259,6 +260,8 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         symbols = loader_symbols(system)
         there = not symbols or symbols in system.sources
         require(there, "prebuilt.uboot_symbols", f"a name under [sources], got '{symbols}'")
+        for name in unpacker_sources(system):
+            require(name in system.sources, "prebuilt.unpacker_symbols", f"names under [sources], got '{name}'")
         root = packaged_root(system)
         require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 

@@ -147,6 +147,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     `module_form`: as the package has them, or ``unpacked``, or ``unsigned``, which are unpacked as well.
     `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
     `uboot_symbols`: the source with the unstripped programs of a GRUB, of the very same build.
+    `unpacker_symbols`: two sources, those of that very kernel and its compiler in packages for this computer.
     `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
     `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
     initramfs only.
@@ -161,6 +162,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     modules: tuple[str, ...] = ()
     module_form: str | msgspec.UnsetType = msgspec.UNSET
     uboot_symbols: str | msgspec.UnsetType = msgspec.UNSET
+    unpacker_symbols: tuple[str, str] | msgspec.UnsetType = msgspec.UNSET
     firmware: str | msgspec.UnsetType = msgspec.UNSET
     video: str | msgspec.UnsetType = msgspec.UNSET
     root: str | msgspec.UnsetType = msgspec.UNSET
@@ -326,6 +328,12 @@ def loader_symbols(system: System) -> str:
     """The source with the symbols of a boot loader that is built already; empty for none."""
     found = system.prebuilt.uboot_symbols if isinstance(system.prebuilt, Prebuilt) else ""
     return found if isinstance(found, str) else ""
+
+
+def unpacker_sources(system: System) -> tuple[str, ...]:
+    """The sources of a prebuilt kernel and of its compiler, for names of what unpacks it; empty for none."""
+    found = system.prebuilt.unpacker_symbols if isinstance(system.prebuilt, Prebuilt) else ()
+    return found if isinstance(found, tuple) else ()
 
 
 def has_firmware(system: System) -> bool:

@@ -43,7 +43,7 @@ def step(source: Resolved) -> Step:
             return
         tree.mkdir()
         modes: dict[str, int] = {}
-        for deb in _taken_out(context, Path(source.path)):
+        for deb in taken_out(context, Path(source.path)):
             contents = context.scratch / "contents.tar"
             context.run(["sh", "-c", 'dpkg-deb --fsys-tarfile "$1" > "$2"', "sh", deb, contents])
             with tarfile.open(contents, "r:") as archive:
@@ -54,7 +54,7 @@ def step(source: Resolved) -> Step:
     return Step(NAME, "unpacking the packages of the root file system", 1, work, inputs, (), (_DPKG,))
 
 
-def _taken_out(context: Context, whole: Path) -> Iterator[Path]:
+def taken_out(context: Context, whole: Path) -> Iterator[Path]:
     """The packages of the archive that holds them all."""
     with tarfile.open(whole, "r:") as archive:
         for number, member in enumerate(archive):

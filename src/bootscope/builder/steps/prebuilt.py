@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from bootscope.arch.model import Architecture
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
@@ -89,7 +91,8 @@ def kernel_step(
         _modules(context, tree, prebuilt)
 
     inputs: dict[str, object] = {
-        "prebuilt": prebuilt,
+        # Not what only names of the image's own code are made of.
+        "prebuilt": msgspec.structs.replace(prebuilt, unpacker_symbols=msgspec.UNSET),
         "image": system.kernel.image,
         "sources": [one.sha256 for one in (source, *headers)],
     }

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names for the code that unpacks a distribution's kernel, which comes without symbols.
+
+It is compiled a second time: from the sources of that kernel, with its configuration and generated headers
+(which the packages of headers hold), its compiler, and the packed kernel itself out of the image. Where every
+byte of code is then that of the image, the symbols are those of the image; where one is not, there are none.
+
+What is linked in is said in arch/x86/boot/compressed/Makefile of Linux 6.12, what the image's header holds in
+Documentation/arch/x86/boot.rst.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+from bootscope.arch.model import Architecture
+from bootscope.builder.steps.packaged_compiler import COMPILER
+from bootscope.builder.sources import Resolved
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import kernel, packaged_compiler, prebuilt
+from bootscope.core.errors import UserError
+from bootscope.devices.model import SECTOR_BYTES
+from bootscope.image.elf_functions import code, opened
+from bootscope.system.model import Prebuilt, System, unpacker_sources
+
+NAME = "unpacker"
+_PARTS = ("Makefile", "arch/{}", "include", "lib", "scripts", "drivers/firmware/efi", "tools/include",
+          "tools/arch/{}")  # fmt: skip
+_FOLDER, _STUB = "arch/{}/boot/compressed", "drivers/firmware/efi/libstub"
+_GENERATED = "usr/src/*/include/generated/autoconf.h"
+_RULES = """\
+part = $(MAKE) KBUILD_EXTMOD= extmod_prefix= VPATH=$(srctree) $(build)=
+$(obj)/{goal}: FORCE
+	$(part)arch/{arch}/lib arch/{arch}/lib/inat-tables.c
+	$(part){stub} {stub}/lib.a
+	$(part){folder} suffix-y=image {folder}/vmlinux
+"""
+"""As a module outside of the kernel's tree is built, with what its configuration gave. The last line takes the
+file vmlinux.bin.image in the place of a kernel that it would pack."""
+_GOAL = "unpacker.lst"
+_SECTORS_AT, _PAYLOAD_AT = 0x1F1, 0x248
+
+
+def step(system: System, wanted: Prebuilt, found: Mapping[str, Resolved], arch: Architecture) -> Step:
+    """The step `unpacker`: the symbols of that code, an empty file where they cannot be told."""
+    names = unpacker_sources(system)
+    sources, compiler = (found[name] for name in names)
+    headers = [found[name] for name in wanted.headers]
+
+    def work(context: Context) -> None:
+        built = context.results["kernel"]
+        out = _generated([prebuilt.unpacked(context, one) for one in headers], context)
+        tree = _tree(context, sources, arch)
+        tools = packaged_compiler.install(context, compiler, arch)
+        image = (built / system.kernel.image).read_bytes()
+        symbols = ""
+        why = _unlike(context, tree, out, tools)
+        if not why:
+            program = _compiled(context, arch, tree, out, tools, image, built / kernel.PROGRAM)
+            why = _differs(program, image)
+            if not why:
+                symbols = context.run([tools["NM"], "-n", program]).output
+                symbols += kernel.moved(symbols, image, arch) + "\n"
+        if why:
+            context.progress.note(
+                f"the code that unpacks the kernel has no names: {why}; remove {context.cache.sources}/linux* "
+                "to fetch kernel, headers and sources again"
+            )
+        (context.out / kernel.DECOMPRESSOR_SYMBOLS).write_text(symbols)
+
+    inputs = {
+        "sources": [one.sha256 for one in (sources, compiler, *headers)],
+        "parts": _PARTS,
+        "rules": _RULES,
+        "image": system.kernel.image,
+    }
+    title = "compiling the code that unpacks the kernel, for its names"
+    return Step(NAME, title, 1, work, inputs, ("kernel",), (prebuilt.DPKG, "tar", "make", "cc"))
+
+
+def _generated(trees: list[Path], context: Context) -> Path:
+    """A folder for compiling, with the configuration and headers that were generated for the kernel."""
+    there = [path.parents[2] for tree in trees for path in tree.glob(_GENERATED)]
+    if len(there) != 1:
+        raise UserError("the kernel's headers lack include/generated/autoconf.h", hint="see prebuilt.headers")
+    out = context.scratch / "build"
+    for name in ("include", "arch"):
+        shutil.copytree(there[0] / name, out / name)
+    shutil.copy(there[0] / ".config", out)
+    return out
+
+
+def _tree(context: Context, source: Resolved, arch: Architecture) -> Path:
+    """Those parts of the kernel's sources that are needed; a folder of the user's own as it is."""
+    if source.is_tree:
+        return Path(source.path)
+    tree = context.scratch / "tree"
+    tree.mkdir()
+    parts = [f"*/{part.format(arch.tools.kernel)}" for part in _PARTS]
+    options = ["--strip-components=1", "--no-same-owner", "--wildcards", "--no-wildcards-match-slash"]
+    context.run(["tar", "-xf", source.path, "-C", tree, *options, *parts])
+    return tree
+
+
+def _unlike(context: Context, tree: Path, out: Path, tools: Mapping[str, Path]) -> str:
+    """Why sources or compiler cannot be those of the kernel; empty where they may be."""
+    makefile = (tree / "Makefile").read_text()
+    parts = [re.search(rf"^{name} = (\d+)$", makefile, re.M) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
+    version = ".".join(part[1] for part in parts if part)
+    release = (out / "include/generated/utsrelease.h").read_text().split('"')[1]
+    if not re.match(rf"{re.escape(version)}\b", release):
+        return f"the kernel is {release}, its sources are {version}"
+    told = re.search(r'^CONFIG_CC_VERSION_TEXT="(.*)"$', (out / ".config").read_text(), re.M)
+    has = context.run([tools[COMPILER], "--version"]).output.partition("\n")[0]
+    wants = told[1] if told else "a compiler that is not known"
+    return "" if wants == has else f"it was compiled with {wants}, this is {has}"
+
+
+def _compiled(
+    context: Context,
+    arch: Architecture,
+    tree: Path,
+    out: Path,
+    tools: Mapping[str, Path],
+    image: bytes,
+    program: Path,
+) -> Path:
+    """The code, linked with the packed kernel of the image; `program` is that kernel with its symbols."""
+    name = arch.tools.kernel
+    folder = _FOLDER.format(name)
+    shutil.copy(program, out / "vmlinux")
+    (out / folder).mkdir(parents=True)
+    begin, length = struct.unpack_from("<II", image, _PAYLOAD_AT)
+    begin += _code_at(image)
+    (out / folder / "vmlinux.bin.image").write_bytes(image[begin : begin + length])
+    helper = out / "scripts/basic/fixdep"
+    helper.parent.mkdir(parents=True)
+    context.run(["cc", "-O2", f"-I{tree}/scripts/include", "-o", helper, tree / "scripts/basic/fixdep.c"])
+    rules = context.scratch / "rules"
+    rules.mkdir()
+    (rules / "Kbuild").write_text(_RULES.format(goal=_GOAL, arch=name, stub=_STUB, folder=folder))
+    options = [f"O={out}", f"M={rules}", f"ARCH={name}", f"-j{context.jobs}"]
+    options += [f"{tool}={path}" for tool, path in tools.items()]
+    context.run(["make", "-C", tree, *options, _GOAL])
+    return out / folder / "vmlinux"
+
+
+def _differs(program: Path, image: bytes) -> str:
+    """Where the image has other code; empty where it has none."""
+    begin = _code_at(image)
+    for section in code(opened(program)):
+        at, data = begin + section["sh_addr"], section.data()
+        if image[at : at + len(data)] != data:
+            return f"compiled again, its section {section.name} is not that of the image"
+    return ""
+
+
+def _code_at(image: bytes) -> int:
+    """Where the image's code begins, behind that for a PC in its first mode."""
+    return ((image[_SECTORS_AT] or 4) + 1) * SECTOR_BYTES
