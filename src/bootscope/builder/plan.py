@@ -54,10 +54,8 @@ from bootscope.system.model import (
     has_bios,
     has_device_tree,
     has_loader,
-    loader_symbols,
-    packaged_root,
-    unpacker_sources,
 )
+from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -181,16 +179,11 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
         root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
-        again = [unpacker_symbols.step(s, p, found, arch)] if _names_unpacker(s, found) else []
+        names = unpacker_sources(s)
+        again = [unpacker_symbols.step(s, p, found, arch)] if names and set(names) <= found.keys() else []
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
         return [*loaders, busybox, *root, *own, *last]
     return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
-
-
-def _names_unpacker(system: System, found: Mapping[str, Resolved]) -> bool:
-    """Whether the code that unpacks the kernel is compiled again here."""
-    names = unpacker_sources(system)
-    return bool(names) and all(name in found for name in names)
 
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:

@@ -32,10 +32,8 @@ from bootscope.system.model import (
     builds_kernel,
     builds_loader,
     has_loader,
-    loader_symbols,
-    packaged_root,
-    unpacker_sources,
 )
+from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
@@ -261,7 +259,8 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         there = not symbols or symbols in system.sources
         require(there, "prebuilt.uboot_symbols", f"a name under [sources], got '{symbols}'")
         for name in unpacker_sources(system):
-            require(name in system.sources, "prebuilt.unpacker_symbols", f"names under [sources], got '{name}'")
+            known = name in system.sources
+            require(known, "prebuilt.unpacker_symbols", f"names under [sources], got '{name}'")
         root = packaged_root(system)
         require(not root or root in system.sources, "prebuilt.root", f"a name under [sources], got '{root}'")
 

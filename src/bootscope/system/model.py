@@ -324,18 +324,6 @@ def has_bios(system: System) -> bool:
     return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
 
 
-def loader_symbols(system: System) -> str:
-    """The source with the symbols of a boot loader that is built already; empty for none."""
-    found = system.prebuilt.uboot_symbols if isinstance(system.prebuilt, Prebuilt) else ""
-    return found if isinstance(found, str) else ""
-
-
-def unpacker_sources(system: System) -> tuple[str, ...]:
-    """The sources of a prebuilt kernel and of its compiler, for names of what unpacks it; empty for none."""
-    found = system.prebuilt.unpacker_symbols if isinstance(system.prebuilt, Prebuilt) else ()
-    return found if isinstance(found, tuple) else ()
-
-
 def has_firmware(system: System) -> bool:
     """Whether there are programs before the boot loader that a build makes or takes."""
     return isinstance(system.firmware, Firmware) or has_bios(system)
@@ -349,9 +337,3 @@ def has_device_tree(system: System) -> bool:
 def has_modules(system: System) -> bool:
     """Whether modules of the kernel go to the root file system."""
     return system.kernel.modules or (isinstance(system.prebuilt, Prebuilt) and bool(system.prebuilt.modules))
-
-
-def packaged_root(system: System) -> str:
-    """The source of packages that the root file system is made of; empty where it is BusyBox's."""
-    root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
-    return root if isinstance(root, str) else ""

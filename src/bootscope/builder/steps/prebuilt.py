@@ -21,7 +21,8 @@ from bootscope.core.errors import UserError, printable
 from bootscope.devices import sunxi_boot_rom
 from bootscope.image import kallsyms, module_file, vmlinux
 from bootscope.loaders.model import FIRMWARE
-from bootscope.system.model import Prebuilt, System, packaged_root
+from bootscope.system.model import Prebuilt, System
+from bootscope.system.named_sources import packaged_root
 
 DPKG = "dpkg-deb"
 BIOS_IMAGE, VIDEO_IMAGE = "bios.img", "video.rom"

@@ -23,7 +23,8 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import packages, programs, userland
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.system.changes import matches
-from bootscope.system.model import RootFs, System, has_modules, packaged_root
+from bootscope.system.model import RootFs, System, has_modules
+from bootscope.system.named_sources import packaged_root
 
 IMAGE, CONTENTS, UNITS = "root.img", "contents.txt", "units.json.gz"
 MODULES = "modules"

@@ -15,17 +15,19 @@ import re
 import shutil
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
-from bootscope.builder.steps.packaged_compiler import COMPILER
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import kernel, packaged_compiler, prebuilt
+from bootscope.builder.steps.packaged_compiler import COMPILER
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.elf_functions import code, opened
-from bootscope.system.model import Prebuilt, System, unpacker_sources
+from bootscope.system.model import Prebuilt, System
+from bootscope.system.named_sources import unpacker_sources
 
 NAME = "unpacker"
 _PARTS = ("Makefile", "arch/{}", "include", "lib", "scripts", "drivers/firmware/efi", "tools/include",
@@ -39,37 +41,40 @@ $(obj)/{goal}: FORCE
 	$(part){stub} {stub}/lib.a
 	$(part){folder} suffix-y=image {folder}/vmlinux
 """
-"""As a module outside of the kernel's tree is built, with what its configuration gave. The last line takes the
-file vmlinux.bin.image in the place of a kernel that it would pack."""
+"""As a module outside of the kernel's tree is built, with what its configuration gave. The last line takes
+the file vmlinux.bin.image in the place of a kernel that it would pack."""
 _GOAL = "unpacker.lst"
+_VERSION = r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$"
 _SECTORS_AT, _PAYLOAD_AT = 0x1F1, 0x248
 
 
 def step(system: System, wanted: Prebuilt, found: Mapping[str, Resolved], arch: Architecture) -> Step:
-    """The step `unpacker`: the symbols of that code, an empty file where they cannot be told."""
-    names = unpacker_sources(system)
-    sources, compiler = (found[name] for name in names)
+    """The step `unpacker`: the symbols of that code, an empty file where they cannot be told.
+
+    Raises UserError for an architecture whose kernels do not unpack themselves so.
+    """
+    if not arch.unpacker_moves:
+        raise UserError(f"prebuilt.unpacker_symbols: it is for kernels of PCs, the board is {arch.title}")
+    sources, compiler = (found[name] for name in unpacker_sources(system))
     headers = [found[name] for name in wanted.headers]
 
     def work(context: Context) -> None:
         built = context.results["kernel"]
-        out = _generated([prebuilt.unpacked(context, one) for one in headers], context)
+        image = (built / system.kernel.image).read_bytes()
+        out = _generated(context, [prebuilt.unpacked(context, one) for one in headers])
         tree = _tree(context, sources, arch)
         tools = packaged_compiler.install(context, compiler, arch)
-        image = (built / system.kernel.image).read_bytes()
-        symbols = ""
-        why = _unlike(context, tree, out, tools)
+        symbols, why = "", unlike(context, tree, out, tools)
         if not why:
-            program = _compiled(context, arch, tree, out, tools, image, built / kernel.PROGRAM)
-            why = _differs(program, image)
-            if not why:
-                symbols = context.run([tools["NM"], "-n", program]).output
-                symbols += kernel.moved(symbols, image, arch) + "\n"
-        if why:
-            context.progress.note(
-                f"the code that unpacks the kernel has no names: {why}; remove {context.cache.sources}/linux* "
-                "to fetch kernel, headers and sources again"
-            )
+            shutil.copy(built / kernel.PROGRAM, out / "vmlinux")
+            program = _compiled(context, arch, _Parts(tree, out, tools), image)
+            why = differs(program, image)
+            symbols = "" if why else context.run([tools["NM"], "-n", program]).output
+        if symbols:
+            symbols += kernel.moved(symbols, image, arch) + "\n"
+        else:
+            hint = f"remove {context.cache.sources}/linux* to fetch kernel, headers and sources again"
+            context.progress.note(f"the code that unpacks the kernel has no names: {why}; {hint}")
         (context.out / kernel.DECOMPRESSOR_SYMBOLS).write_text(symbols)
 
     inputs = {
@@ -79,10 +84,22 @@ def step(system: System, wanted: Prebuilt, found: Mapping[str, Resolved], arch: 
         "image": system.kernel.image,
     }
     title = "compiling the code that unpacks the kernel, for its names"
-    return Step(NAME, title, 1, work, inputs, ("kernel",), (prebuilt.DPKG, "tar", "make", "cc"))
+    return Step(
+        NAME, title, 1, work, inputs, ("kernel",), (prebuilt.DPKG, "tar", "make", "cc"),
+        program="the code that unpacks the kernel", figures=NAME,
+    )  # fmt: skip
 
 
-def _generated(trees: list[Path], context: Context) -> Path:
+@dataclass(frozen=True)
+class _Parts:
+    """What is compiled: sources, a folder with what was generated, and programs by their names for make."""
+
+    tree: Path
+    out: Path
+    tools: Mapping[str, Path]
+
+
+def _generated(context: Context, trees: list[Path]) -> Path:
     """A folder for compiling, with the configuration and headers that were generated for the kernel."""
     there = [path.parents[2] for tree in trees for path in tree.glob(_GENERATED)]
     if len(there) != 1:
@@ -106,11 +123,9 @@ def _tree(context: Context, source: Resolved, arch: Architecture) -> Path:
     return tree
 
 
-def _unlike(context: Context, tree: Path, out: Path, tools: Mapping[str, Path]) -> str:
+def unlike(context: Context, tree: Path, out: Path, tools: Mapping[str, Path]) -> str:
     """Why sources or compiler cannot be those of the kernel; empty where they may be."""
-    makefile = (tree / "Makefile").read_text()
-    parts = [re.search(rf"^{name} = (\d+)$", makefile, re.M) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")]
-    version = ".".join(part[1] for part in parts if part)
+    version = ".".join(re.findall(_VERSION, (tree / "Makefile").read_text(), re.M))
     release = (out / "include/generated/utsrelease.h").read_text().split('"')[1]
     if not re.match(rf"{re.escape(version)}\b", release):
         return f"the kernel is {release}, its sources are {version}"
@@ -120,22 +135,13 @@ def _unlike(context: Context, tree: Path, out: Path, tools: Mapping[str, Path]) 
     return "" if wants == has else f"it was compiled with {wants}, this is {has}"
 
 
-def _compiled(
-    context: Context,
-    arch: Architecture,
-    tree: Path,
-    out: Path,
-    tools: Mapping[str, Path],
-    image: bytes,
-    program: Path,
-) -> Path:
-    """The code, linked with the packed kernel of the image; `program` is that kernel with its symbols."""
-    name = arch.tools.kernel
+def _compiled(context: Context, arch: Architecture, parts: _Parts, image: bytes) -> Path:
+    """The code, linked with the packed kernel of the image."""
+    name, tree, out = arch.tools.kernel, parts.tree, parts.out
     folder = _FOLDER.format(name)
-    shutil.copy(program, out / "vmlinux")
     (out / folder).mkdir(parents=True)
-    begin, length = struct.unpack_from("<II", image, _PAYLOAD_AT)
-    begin += _code_at(image)
+    at, length = struct.unpack_from("<II", image, _PAYLOAD_AT)
+    begin = _code_at(image) + at
     (out / folder / "vmlinux.bin.image").write_bytes(image[begin : begin + length])
     helper = out / "scripts/basic/fixdep"
     helper.parent.mkdir(parents=True)
@@ -144,12 +150,12 @@ def _compiled(
     rules.mkdir()
     (rules / "Kbuild").write_text(_RULES.format(goal=_GOAL, arch=name, stub=_STUB, folder=folder))
     options = [f"O={out}", f"M={rules}", f"ARCH={name}", f"-j{context.jobs}"]
-    options += [f"{tool}={path}" for tool, path in tools.items()]
+    options += [f"{tool}={path}" for tool, path in parts.tools.items()]
     context.run(["make", "-C", tree, *options, _GOAL])
     return out / folder / "vmlinux"
 
 
-def _differs(program: Path, image: bytes) -> str:
+def differs(program: Path, image: bytes) -> str:
     """Where the image has other code; empty where it has none."""
     begin = _code_at(image)
     for section in code(opened(program)):

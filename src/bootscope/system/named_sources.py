@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sources that [prebuilt] names, beside those of programs that every system has."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bootscope.system.model import Prebuilt, System
+
+
+def loader_symbols(system: System) -> str:
+    """The source with the symbols of a boot loader that is built already; empty for none."""
+    found = system.prebuilt.uboot_symbols if isinstance(system.prebuilt, Prebuilt) else ""
+    return found if isinstance(found, str) else ""
+
+
+def unpacker_sources(system: System) -> tuple[str, ...]:
+    """The sources of a kernel that is built already and of its compiler, by which the code that unpacks it
+    has names; empty for none."""
+    prebuilt = system.prebuilt
+    found = prebuilt.unpacker_symbols if isinstance(prebuilt, Prebuilt) and prebuilt.kernel else ()
+    return found if isinstance(found, tuple) else ()
+
+
+def packaged_root(system: System) -> str:
+    """The source of packages that the root file system is made of; empty where it is BusyBox's."""
+    root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
+    return root if isinstance(root, str) else ""
