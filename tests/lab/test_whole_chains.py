@@ -51,8 +51,8 @@ CHAINS = [
     Chain("virt-arm64", "debian-arm64", ["bl1", "bl2", "bl31"], ("BL1", "BL2", "U-Boot")),
     Chain("virt-riscv64", "debian-riscv64", ["spl", "opensbi"], ("SPL", "OpenSBI", "U-Boot")),
     Chain(
-        *("q35", "debian-amd64", ["firmware"], ("GRUB",)),
-        whole=("SeaBIOS", "decompressor"),
+        *("q35", "debian-amd64", ["firmware"], ("GRUB", "decompressor")),
+        whole=("SeaBIOS",),
         unpacks=True,
         steps=frozenset(),
     ),
