@@ -16,7 +16,7 @@ from bootscope.timeline.trace import LENGTH, Trace
 MOST = 40
 """How many boots one picture holds."""
 _COLOURS = 12
-"""Those of overlay.css; a chain of TF-A beside one of an SPL has eleven phases."""
+"""Those of overlay.css: boots of two boards over each other may have eleven phases."""
 
 
 @dataclass(frozen=True, slots=True)
