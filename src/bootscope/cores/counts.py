@@ -31,6 +31,14 @@ class Count(IntEnum):
     TAKEN = 19
     MISPREDICTED = 20
     POLLED_NS = 21
+    SPLIT_LOAD = 22
+    SPLIT_STORE = 23
+    MULTIPLY = 24
+    DIVIDE = 25
+    SHIFT = 26
+    MORE_REGISTERS = 27
+    LOAD_USE = 28
+    NARROW_USE = 29
 
 
 Counts = tuple[int, ...]

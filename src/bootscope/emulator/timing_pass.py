@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bootscope.arch.model import Control
+from bootscope.arch.model import Control, Rule
 from bootscope.boards.profile import Board
 from bootscope.capture import counted, record, stream
 from bootscope.capture.record import BootInfo, RunInfo
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.text import seconds
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import ALONE, Core
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
@@ -66,15 +66,24 @@ def lines(
     control = control_of(board, core)
     found = [f"timing {path} {_range(memory_of(board))}"]
     for name, words in core.geometry.items():
-        what = "branches" if name == "branches" else f"cache {name}"
+        what = name if name in ALONE else f"cache {name}"
         found.append(f"{what} {' '.join(map(str, words))}")
     bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
     found.append(f"control {bits} {' '.join(control.registers)}")
     found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
+    found += ["flat-passes"] * control.flat_passes
+    found += map(_rule, board.arch.classes)
     found += [f"uncached {_range(each)}" for each in uncached]
     # What calls look like is told already where stacks are followed.
     return [*found, *(f"part {number}" for number in parts)]
+
+
+def _rule(rule: Rule) -> str:
+    """A line for a class of instructions."""
+    o = rule.opcode
+    words = [rule.kind, f"{o.size} {o.mask:#x} {o.value:#x}", *(f"{at} {bits}" for at, bits in rule.fields)]
+    return " ".join([*words, *([f"{rule.registers:#x}"] if rule.registers else [])])
 
 
 def _range(range_: tuple[int, int]) -> str:

@@ -205,7 +205,7 @@ def _ours(table: Table, name: str, measured: Measured, prices: Price) -> Row:
     counts = tuple(
         0 if kind in _UNCACHED else number for kind, number in zip(Count, counted.counts, strict=True)
     )
-    issue_ps = counted.instructions * prices.instruction_ps + prices.branch_ps(counts)
+    issue_ps = counted.instructions * prices.instruction_ps + prices.more_ps(counts)
     memory_ps = prices.memory_ps(counts)
     flat_ms = counted.instructions * _FLAT_NS / 1e6
     return Row(
