@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a core's model with published times of decompressors, and writes docs/accuracy.md.
 
-    python tools/accuracy.py --images FOLDER    count, keep what was counted, write the page
-    python tools/accuracy.py --page             write the page from what is kept
+    python tools/accuracy.py            build the images, count, keep what was counted, write the page
+    python tools/accuracy.py --page     write the page from what is kept
 
-FOLDER holds zImage-GZIP, zImage-LZMA, zImage-XZ, zImage-LZO and zImage-LZ4 of one 32-bit kernel, each built
-with that KERNEL_*, Image, which they unpack, and board.dtb; below v5 the same five built for ARMv5. The
-emulated board starts each of them without a boot loader: caches and MMU are off then, as they are after one.
-A pass for each core counts from the image's first instruction to that of the unpacked kernel.
+The images are built from the sources of the system `stock`, whose kernel they unpack a piece of: five for each
+table. The emulated board starts each of them without a boot loader: caches and MMU are off then, as they are
+after one. A pass counts from the image's first instruction to that of the unpacked kernel.
 
 What is kept, src/bootscope/published/decompressors.json, has no times of a core, only counts: figures of
 cores can be changed without counting again. A unit test compares the page with it.
@@ -30,18 +29,29 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
+from bootscope.builder import sources
+from bootscope.builder.plan import build, unpacked
 from bootscope.builder.progress import Progress
+from bootscope.builder.sources import Wanted
 from bootscope.builder.step import Runner
-from bootscope.builder.steps import plugin
+from bootscope.builder.steps import plugin, unpack, unpackers
 from bootscope.capture import stream
 from bootscope.capture.counted import CountedInfo, parse
 from bootscope.core.paths import cache_dir
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import Core, load_core
 from bootscope.emulator import timing_pass
 from bootscope.published import decompressors as published
+from bootscope.system.load import load_system
+from bootscope.system.model import Archive, Source
 
 PAGE = ROOT / "docs" / "accuracy.md"
-BOARD = "cubieboard"
+BOARD, SYSTEM = "cubieboard", "stock"
+OLD_SOURCE = Source(
+    version="4.20.4",
+    sha256="5142c1e5f9b952953caef4f732bbaef97097ac3ba736c600ab56ee2e512e42dc",
+    archive=Archive(suite="trixie", source="xen", file="xen_4.20.4+63-g7abfd2bce2.orig.tar.xz"),
+)
+"""Xen, which has the lz4 that kernels had until 4.10."""
 START = """
 .arm
 mov r0, #0
@@ -94,27 +104,47 @@ def count(board: Board, job: Job, library: Path, device_tree: Path, folder: Path
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     begin, end = (r for r in stream.read(records) if isinstance(r, stream.Hook))
     phases = ("", "decompress")
+    size = job.image.stat().st_size
     info = CountedInfo(core="", geometry={}, stream_sha256="", phases=phases, size_bytes=0, host_ms=0)
     blocks = parse(counts.read_bytes(), info).parts[1]
     sums = tuple(sum(column) for column in zip(*(block.counts for block in blocks), strict=True))
-    return published.Counted((end.time_ns - begin.time_ns) // board.tick_ns, sums)
+    return published.Counted(size, (end.time_ns - begin.time_ns) // board.tick_ns, sums)
 
 
-def measure(images: Path, device_tree: Path) -> published.Measured:
+def images(progress: Progress, runner: Runner) -> tuple[dict[str, Path], Path]:
+    """The folder of each table's images, and the board's device tree."""
+    loaded = load_system(SYSTEM)
+    built = build(loaded, runner, progress)
+    first, source = unpacked(loaded, "kernel", runner, progress)
+    old = unpack.step("xen", sources.fetch(Wanted("xen", OLD_SOURCE, ROOT), runner.cache, progress))
+    ids = {unpackers.KERNEL: built.ids[unpackers.KERNEL], unpackers.SOURCE: first.step_id({})}
+    ids[unpackers.OLD] = old.step_id({})
+    results = {unpackers.KERNEL: built.results[unpackers.KERNEL], unpackers.SOURCE: source}
+    results[unpackers.OLD] = runner.run(old, ids[unpackers.OLD], {})
+    found = {}
+    for table in published.TABLES:
+        step = unpackers.step(table.images, load_board(BOARD).arch)
+        needed = {name: results[name] for name in step.needs}
+        found[table.id] = runner.run(step, step.step_id(ids), needed)
+    return found, results[unpackers.KERNEL] / "unchanged.dtb"
+
+
+def measure() -> published.Measured:
     """Counts everything that the published tables need."""
-    board, step = load_board(BOARD), plugin.step()
-    library = Runner(Cache(cache_dir()), Progress()).run(step, step.step_id({}), {}) / plugin.PLUGIN
+    progress = Progress()
+    board, step, runner = load_board(BOARD), plugin.step(), Runner(Cache(cache_dir()), progress)
+    library = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
+    folders, device_tree = images(progress, runner)
     found: dict[str, dict[str, published.Counted]] = {}
     for table in published.TABLES:
         rows = found[table.id] = {}
         for name in published.COMPRESSORS:
-            image = images / table.images / f"zImage-{name.upper()}"
-            job = Job(image, table.as_counted, table.address)
+            path = folders[table.id] / unpackers.image(name)
             with tempfile.TemporaryDirectory() as folder:
+                job = Job(path, load_core(table.core), table.address)
                 rows[name] = count(board, job, library, device_tree, Path(folder))
             print(f"{table.id}, {name}: {rows[name].instructions:,} instructions", flush=True)
-    sizes = {name: (images / f"zImage-{name.upper()}").stat().st_size for name in published.COMPRESSORS}
-    return published.Measured((images / "Image").stat().st_size, sizes, found)
+    return published.Measured(found)
 
 
 def page(measured: published.Measured) -> Iterator[str]:
@@ -139,15 +169,10 @@ def page(measured: published.Measured) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compares a core's model with published decompressors.")
-    parser.add_argument("--images", type=Path, help="the folder of the five images")
-    parser.add_argument("--device-tree", type=Path, help="of the board (default: board.dtb there)")
     parser.add_argument("--page", action="store_true", help="count nothing, only write the page")
     args = parser.parse_args()
     if not args.page:
-        if not args.images:
-            parser.error("--images, or --page")
-        measured = measure(args.images, args.device_tree or args.images / "board.dtb")
-        published.KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1) + b"\n")
+        published.KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(measure()), indent=1) + b"\n")
     PAGE.write_text("\n".join(page(published.kept())) + "\n")
     return 0
 

@@ -101,7 +101,7 @@ def test_parts_add_up_to_waiting_for_memory() -> None:
         prices = price(load_core(name))
         counts = tuple(drawn.randrange(1000) for _ in Count)
         assert sum(prices.part_ps(counts, part) for part in PARTS) == prices.memory_ps(counts)
-        assert prices.memory_ps(NONE) == prices.branch_ps(NONE) == 0
+        assert prices.memory_ps(NONE) == prices.more_ps(NONE) == 0
 
 
 def test_l2_can_be_left_out() -> None:
