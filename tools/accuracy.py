@@ -47,9 +47,9 @@ from bootscope.system.model import Archive, Source
 PAGE = ROOT / "docs" / "accuracy.md"
 BOARD, SYSTEM = "cubieboard", "stock"
 OLD_SOURCE = Source(
-    version="4.20.4",
-    sha256="5142c1e5f9b952953caef4f732bbaef97097ac3ba736c600ab56ee2e512e42dc",
-    archive=Archive(suite="trixie", source="xen", file="xen_4.20.4+63-g7abfd2bce2.orig.tar.xz"),
+    version="4.14.6",
+    sha256="6365e5435b9a18dbce3433ec27e5409d2b1a421d5f6aacfb06833f15d3d9aedd",
+    archive=Archive(suite="bullseye", source="xen", file="xen_4.14.6.orig.tar.xz"),
 )
 """Xen, which has the lz4 that kernels had until 4.10."""
 START = """
