@@ -138,7 +138,7 @@ def measure() -> published.Measured:
     found: dict[str, dict[str, published.Counted]] = {}
     for table in published.TABLES:
         rows = found[table.id] = {}
-        for name in published.COMPRESSORS:
+        for name in unpackers.COMPRESSORS:
             path = folders[table.id] / unpackers.image(name)
             with tempfile.TemporaryDirectory() as folder:
                 job = Job(path, load_core(table.core), table.address)

@@ -8,7 +8,8 @@
 static const struct {
 	const char *name;
 	enum bs_count count;
-} costs[] = {{"plain", BS_COUNTS}, {"multiply", BS_MULTIPLY}, {"divide", BS_DIVIDE}, {"shift", BS_SHIFT}};
+} costs[] = {{"plain", BS_COUNTS}, {"multiply", BS_MULTIPLY}, {"divide", BS_DIVIDE}, {"shift", BS_SHIFT},
+	     {"scaled", BS_SCALED}};
 
 /* Room for a rule with the pattern at word `first`, or NULL. */
 static struct bs_class *rule(struct bs_watch *w, const struct bs_line *l, size_t first, enum bs_class_group group)

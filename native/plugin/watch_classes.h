@@ -3,7 +3,7 @@
  * The lines of the watch file for classes of instructions (classes.h). All have SIZE MASK VALUE as their
  * first words behind the name, as the lines of other patterns do; all have the same SIZE.
  *
- *   costs plain|multiply|divide|shift ...  what an instruction is; plain: none of what comes behind it
+ *   costs plain|multiply|divide|shift|scaled ...  what an instruction is; plain: none of what comes behind it
  *   costs many ... LIST                    it moves a register for each bit under LIST
  *   loads word|narrow ... SHIFT BITS       it loads the register whose number is there in the instruction
  *   reads ... [SHIFT BITS]...              the registers that it reads, in the first cycle that matters

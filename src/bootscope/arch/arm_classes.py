@@ -26,6 +26,8 @@ def _costs() -> Iterator[Rule]:
     yield _rule("costs divide", 0x0FD000F0, 0x07100010)  # sdiv, udiv
     yield _rule("costs plain", 0x0F900000, 0x01000000)  # bx, clz, mrs: what would be compares without flags
     yield _rule("costs shift", 0x0E000090, 0x00000010)  # data processing with a shift by a register
+    yield _rule("costs plain", 0x0E000FF0, 0x06000000)  # loads and stores with a register as it is
+    yield _rule("costs scaled", 0x0E000010, 0x06000000)
     yield _rule("costs many", 0x0E000000, 0x08000000, registers=0xFFFF)  # ldm, stm
 
 

@@ -13,14 +13,18 @@ from bootscope.cores.profile import Classes, Core, Unaligned
 _PS_A_SECOND = 10**12
 _PS = 1000
 ISSUE = (
-    *(Count.TAKEN, Count.MISPREDICTED, Count.MULTIPLY, Count.DIVIDE, Count.SHIFT, Count.MORE_REGISTERS),
-    *(Count.LOAD_USE, Count.NARROW_USE, Count.SPLIT_LOAD, Count.SPLIT_STORE),
+    *(Count.TAKEN, Count.MISPREDICTED, Count.MULTIPLY, Count.DIVIDE, Count.SHIFT, Count.SCALED),
+    *(Count.MORE_REGISTERS, Count.LOAD_USE, Count.NARROW_USE, Count.SPLIT_LOAD, Count.SPLIT_STORE),
 )
 """What is part of issuing instructions, and no waiting for memory."""
+PASSED = (Count.PASSED, Count.PASSED_16, Count.PASSED_8, Count.PASSED_4, Count.PASSED_2)
+"""Stores past all caches: all, and those of them that come closer behind each other."""
+_APART = (24, 12, 6, 3, 1)
+"""For each of these how many instructions lie between such stores, about."""
 PARTS: dict[str, tuple[Count, ...]] = {
     "l2": (Count.FETCH_L2, Count.LOAD_L2, Count.STORE_L2),
     "read": (Count.FETCH_MEMORY, Count.LOAD_MEMORY, Count.LOAD_STREAM, Count.STORE_FILL),
-    "written": (Count.WRITTEN,),
+    "written": (Count.WRITTEN, Count.PASSED_RUN, *PASSED),
     "walk": (Count.WALK_CODE, Count.WALK_DATA),
     "uncached": (Count.UNCACHED_FETCH, Count.UNCACHED_LOAD, Count.UNCACHED_STORE, Count.SRAM),
     "device": (Count.DEVICE_LOAD, Count.DEVICE_STORE),
@@ -30,6 +34,7 @@ _CLASSES = {
     Count.MULTIPLY: "multiply_millicycles",
     Count.DIVIDE: "divide_millicycles",
     Count.SHIFT: "shift_millicycles",
+    Count.SCALED: "scaled_millicycles",
     Count.MORE_REGISTERS: "register_millicycles",
     Count.LOAD_USE: "load_use_millicycles",
     Count.NARROW_USE: "narrow_use_millicycles",
@@ -68,7 +73,7 @@ def price(core: Core) -> Price:
     def ns(figure: Sourced) -> int:
         return figure.value * _PS
 
-    second = costs.second_hit_cycles
+    second, instruction_ps = costs.second_hit_cycles, millicycles(costs.instruction_millicycles.value)
     hit = millicycles(1000 * second.value) if isinstance(second, Sourced) else 0
     walk = millicycles(1000 * costs.walk_cycles.value)
     each = {
@@ -91,10 +96,21 @@ def price(core: Core) -> Price:
         Count.TAKEN: millicycles(costs.taken_branch_millicycles.value),
         Count.MISPREDICTED: millicycles(1000 * costs.mispredicted_cycles.value),
     }
+    if isinstance(costs.single_store_ns, Sourced):
+        each |= dict(zip(PASSED, _passed_ps(ns(costs.single_store_ns), instruction_ps), strict=True))
+    else:
+        each[Count.PASSED_RUN] = ns(costs.written_line_ns)
     if isinstance(core.unaligned, Unaligned):
         each[Count.SPLIT_LOAD] = millicycles(1000 * core.unaligned.load_cycles.value)
         each[Count.SPLIT_STORE] = millicycles(1000 * core.unaligned.store_cycles.value)
     if isinstance(core.classes, Classes):
         for kind, name in _CLASSES.items():
             each[kind] = millicycles(getattr(core.classes, name).value)
-    return Price(millicycles(costs.instruction_millicycles.value), tuple(each.get(kind, 0) for kind in Count))
+    return Price(instruction_ps, tuple(each.get(kind, 0) for kind in Count))
+
+
+def _passed_ps(store_ps: int, instruction_ps: int) -> list[int]:
+    """What each of PASSED adds to those before it: a store takes the bus, and the core goes on meanwhile
+    until as many stores wait as it has room for."""
+    waits = [max(0, store_ps - apart * instruction_ps) for apart in _APART]
+    return [wait - before for wait, before in zip(waits, [0, *waits], strict=False)]

@@ -110,6 +110,7 @@ class Costs(Setting, frozen=True):
     device_load_ns: Sourced
     device_store_ns: Sourced
     second_hit_cycles: Sourced | msgspec.UnsetType = msgspec.UNSET
+    single_store_ns: Sourced | msgspec.UnsetType = msgspec.UNSET
 
 
 class Unaligned(Setting, frozen=True):
@@ -122,13 +123,14 @@ class Unaligned(Setting, frozen=True):
 
 
 class Classes(Setting, frozen=True):
-    """What instructions of a class take more than others: a multiplication, a division, a shift by a register,
-    each register beyond the first that one instruction moves, a word that the next instruction uses, each of
+    """What instructions of a class take more than others: a multiplication, a division, a shift by a register, a
+    load or store at a shifted register, each register beyond the first that one instruction moves, a word that the next instruction uses, each of
     the two instructions that come too early for a byte or half word."""
 
     multiply_millicycles: Sourced
     divide_millicycles: Sourced
     shift_millicycles: Sourced
+    scaled_millicycles: Sourced
     register_millicycles: Sourced
     load_use_millicycles: Sourced
     narrow_use_millicycles: Sourced

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well a core's model predicts what it was not fitted to: fitted on some rows of the published tables, and
+compared with the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import msgspec
+
+from bootscope.cores.profile import Core, load_core
+from bootscope.published.decompressors import Measured, Table, ours_ms, told_ms
+
+_MILLICYCLES = range(500, 2501, 10)
+_CONSTANTS_MS = range(0, 1501, 5)
+"""Among these what is fitted is looked for."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """Some rows of a table. `difference`: compared is what they take more than this one, so that no constant
+    is needed; empty where a constant is fitted with the instruction's time."""
+
+    table: Table
+    names: tuple[str, ...]
+    difference: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a core was fitted to, what came out, and the errors of both halves: row -> ours as a part of
+    theirs."""
+
+    fitted: Half
+    predicted: Half
+    instruction_millicycles: int
+    constant_ms: float
+    errors: tuple[dict[str, float], dict[str, float]]
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """The median error of each half, as a part of the published time."""
+        fitted, predicted = (median(abs(r - 1) for r in ratios.values()) for ratios in self.errors)
+        return fitted, predicted
+
+
+def _with(core: Core, millicycles: int) -> Core:
+    figure = msgspec.structs.replace(core.costs.instruction_millicycles, value=millicycles)
+    costs = msgspec.structs.replace(core.costs, instruction_millicycles=figure)
+    return msgspec.structs.replace(core, costs=costs)
+
+
+def _times(half: Half, measured: Measured, core: Core) -> dict[str, tuple[float, float]]:
+    """Row -> (ours, theirs), in ms."""
+    names = (*half.names, *((half.difference,) if half.difference else ()))
+    found = {n: (sum(ours_ms(half.table, n, measured, core)[:2]), told_ms(half.table, n)) for n in names}
+    if not half.difference:
+        return found
+    ours, theirs = found.pop(half.difference)
+    return {name: (mine - ours, told - theirs) for name, (mine, told) in found.items()}
+
+
+def _ratios(times: dict[str, tuple[float, float]], constant_ms: float) -> dict[str, float]:
+    return {name: ours / (theirs - constant_ms) for name, (ours, theirs) in times.items()}
+
+
+def _misfit(times: dict[str, tuple[float, float]], constant_ms: float) -> float:
+    """The sum of squares of the logarithms of ours by theirs; infinite where a sign is wrong."""
+    if any(ours * (theirs - constant_ms) <= 0 for ours, theirs in times.values()):
+        return math.inf
+    return sum(math.log(ratio) ** 2 for ratio in _ratios(times, constant_ms).values())
+
+
+def fit(half: Half, measured: Measured) -> tuple[int, float]:
+    """The time of an instruction, in thousandths of a cycle, and what all rows hold besides, in ms, with which
+    the rows come nearest. A table whose constant is known has 0 for it."""
+    core, known = load_core(half.table.core), half.difference or not half.table.constant_ms
+    best = (math.inf, 0, 0.0)
+    for millicycles in _MILLICYCLES:
+        times = _times(half, measured, _with(core, millicycles))
+        for constant in (0,) if known else _CONSTANTS_MS:
+            best = min(best, (_misfit(times, constant), millicycles, float(constant)))
+    return best[1], best[2]
+
+
+def held_out(fitted: Half, predicted: Half, measured: Measured) -> Outcome:
+    """Fits to one half and predicts the other."""
+    millicycles, constant = fit(fitted, measured)
+    core = _with(load_core(fitted.table.core), millicycles)
+    errors = tuple(
+        _ratios(_times(half, measured, core), constant if half.table is fitted.table else 0)
+        for half in (fitted, predicted)
+    )
+    return Outcome(fitted, predicted, millicycles, constant, (errors[0], errors[1]))
+
+
+def outcomes(tables: Sequence[Table], measured: Measured) -> Iterator[Outcome]:
+    """Each table from the other of its core; of a core with one table each half from the other."""
+    am335x, bbb, at91 = tables
+    every = tuple(am335x.figures)
+    differences = Half(bbb, every[1:], every[0])
+    yield held_out(Half(am335x, every), differences, measured)
+    yield held_out(differences, Half(am335x, every), measured)
+    odd, even = Half(at91, every[::2]), Half(at91, every[1::2])
+    yield held_out(odd, even, measured)
+    yield held_out(even, odd, measured)
