@@ -41,6 +41,8 @@ from bootscope.core.paths import cache_dir
 from bootscope.cores.profile import Core, load_core
 from bootscope.emulator import timing_pass
 from bootscope.published import decompressors as published
+from bootscope.published import held_out
+from bootscope.published.alternatives import ABOUT, ALTERNATIVES, compared
 from bootscope.system.load import load_system
 from bootscope.system.model import Archive, Source
 
@@ -69,6 +71,7 @@ class Job:
     image: Path
     core: Core
     address: int
+    allocates: bool = False
 
 
 def watch(board: Board, job: Job, counts: Path) -> str:
@@ -80,6 +83,8 @@ def watch(board: Board, job: Job, counts: Path) -> str:
     lines += [f"hook 1 {job.address:#x} once", f"hook 2 {KERNEL_AT:#x} once if {jump} {KERNEL_AT:#x}"]
     lines += [f"call {o.size} {o.mask:#x} {o.value:#x}" for o in board.qemu.calls]
     lines += timing_pass.lines(board, job.core, counts, [0], [])
+    if job.allocates:
+        lines.remove(timing_pass.FLAT_PASSES)
     return "\n".join([*lines, "limit 600000000000", "stop hook 2"]) + "\n"
 
 
@@ -121,30 +126,39 @@ def images(progress: Progress, runner: Runner) -> tuple[dict[str, Path], Path]:
     ids[unpackers.OLD] = old.step_id({})
     results = {unpackers.KERNEL: built.results[unpackers.KERNEL], unpackers.SOURCE: source}
     results[unpackers.OLD] = runner.run(old, ids[unpackers.OLD], {})
+    wanted = [t.images for t in published.TABLES] + [a.images for a in ALTERNATIVES if a.images]
     found = {}
-    for table in published.TABLES:
-        step = unpackers.step(table.images, load_board(BOARD).arch)
+    for each in wanted:
+        step = unpackers.step(each, load_board(BOARD).arch)
         needed = {name: results[name] for name in step.needs}
-        found[table.id] = runner.run(step, step.step_id(ids), needed)
+        found[each.name] = runner.run(step, step.step_id(ids), needed)
     return found, results[unpackers.KERNEL] / "unchanged.dtb"
 
 
 def measure() -> published.Measured:
-    """Counts everything that the published tables need."""
+    """Counts everything that the published tables, and what is looked at beside them, need."""
     progress = Progress()
     board, step, runner = load_board(BOARD), plugin.step(), Runner(Cache(cache_dir()), progress)
     library = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
     folders, device_tree = images(progress, runner)
-    found: dict[str, dict[str, published.Counted]] = {}
+
+    def counted(what: str, job: Job) -> published.Counted:
+        with tempfile.TemporaryDirectory() as folder:
+            found = count(board, job, library, device_tree, Path(folder))
+        print(f"{what}, {job.image.name}: {found.instructions:,} instructions", flush=True)
+        return found
+
+    tables: dict[str, dict[str, published.Counted]] = {}
     for table in published.TABLES:
-        rows = found[table.id] = {}
-        for name in unpackers.COMPRESSORS:
-            path = folders[table.id] / unpackers.image(name)
-            with tempfile.TemporaryDirectory() as folder:
-                job = Job(path, load_core(table.core), table.address)
-                rows[name] = count(board, job, library, device_tree, Path(folder))
-            print(f"{table.id}, {name}: {rows[name].instructions:,} instructions", flush=True)
-    return published.Measured(found)
+        path, core = folders[table.images.name], load_core(table.core)
+        jobs = {n: Job(path / unpackers.image(n), core, table.address) for n in unpackers.COMPRESSORS}
+        tables[table.id] = {name: counted(table.id, job) for name, job in jobs.items()}
+    others: dict[str, dict[str, published.Counted]] = {}
+    for one in (a for a in ALTERNATIVES if a.counted):
+        path, address = folders[(one.images or one.table.images).name], one.table.address
+        jobs = {n: Job(path / unpackers.image(n), one.core, address, one.allocates) for n in one.names}
+        others[one.id] = {name: counted(one.id, job) for name, job in jobs.items()}
+    return published.Measured(tables, others)
 
 
 def page(measured: published.Measured) -> Iterator[str]:
@@ -155,16 +169,44 @@ def page(measured: published.Measured) -> Iterator[str]:
     yield ""
     yield from published.INTRODUCTION.strip().splitlines()
     for table in published.TABLES:
-        about = table.about.replace("CONSTANT", f"{table.constant_ms:.0f}")
+        about = table.about.replace("CONSTANT", f"{table.constant_ms:,.0f}")
         yield from ("", f"## {table.title}", "", *about.strip().splitlines(), "")
-        yield "| | published, ms | here, ms | ratio | issue, ms | memory, ms | 2 ns an instruction |"
-        yield "|---|---:|---:|---:|---:|---:|---:|"
+        yield (
+            "| | image, published | here | published, ms | here, ms | ratio | issue, ms | memory, ms | "
+            "2 ns an instruction |"
+        )
+        yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
         for row in published.rows(table, measured):
+            image = measured.counted[table.id][row.name].image_bytes
             yield (
-                f"| {row.name} | {row.published_ms:,.0f} | {row.ours_ms:,.0f} | {row.ratio:.2f} | "
+                f"| {row.name} | {published.image_bytes(table, row.name):,} | {image:,} | "
+                f"{row.published_ms:,.0f} | {row.ours_ms:,.0f} | {row.ratio:.2f} | "
                 f"{row.issue_ms:,.0f} | {row.memory_ms:,.0f} | {row.flat_ratio:.2f} |"
             )
         yield from ("", published.summary(table, measured))
+    yield from _held_out(measured)
+    yield from _otherwise(measured)
+
+
+def _held_out(measured: published.Measured) -> Iterator[str]:
+    yield from ("", "## Held out", "", *held_out.ABOUT.strip().splitlines(), "")
+    yield "| fitted to | cycles an instruction | error there | predicted | error | its rows |"
+    yield "|---|---:|---:|---|---:|---|"
+    for one in held_out.outcomes(published.TABLES, measured):
+        there, error = one.medians
+        rows = ", ".join(f"{name} {ratio:.2f}" for name, ratio in one.errors[1].items())
+        yield (
+            f"| {one.fitted.title} | {one.instruction_millicycles / 1000:.2f} | {there:.1%} | "
+            f"{one.predicted.title} | {error:.1%} | {rows} |"
+        )
+
+
+def _otherwise(measured: published.Measured) -> Iterator[str]:
+    yield from ("", "## What matters", "", *ABOUT.strip().splitlines(), "")
+    yield "| otherwise | table | row | ratio above | ratio then |"
+    yield "|---|---|---|---:|---:|"
+    for one in compared(measured):
+        yield f"| {one.title} | {one.table.title} | {one.name} | {one.ratio:.2f} | {one.otherwise:.2f} |"
 
 
 def main() -> int:

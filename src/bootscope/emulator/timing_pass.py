@@ -25,6 +25,8 @@ _COUNTS, _PASS = "counts.bin", "pass"
 _UNIT_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SPARE_BYTES = 1 << 24
 """Below a kernel's first address its memory begins at a multiple of this."""
+FLAT_PASSES = "flat-passes"
+"""The line that says that stores to memory which is mapped as it is bring no lines in."""
 PATIENCE = 8
 """How many times longer than a plain boot the pass may take."""
 
@@ -72,7 +74,7 @@ def lines(
     found.append(f"control {bits} {' '.join(control.registers)}")
     found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
-    found += ["flat-passes"] * control.flat_passes
+    found += [FLAT_PASSES] * control.flat_passes
     found += map(_rule, board.arch.classes)
     found += [f"uncached {_range(each)}" for each in uncached]
     # What calls look like is told already where stacks are followed.

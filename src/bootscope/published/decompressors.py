@@ -66,16 +66,18 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Counts by table and compressor."""
+    """Counts by table and compressor; the same of what is looked at beside the tables (alternatives.py)."""
 
     counted: dict[str, dict[str, Counted]]
+    otherwise: dict[str, dict[str, Counted]]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A published table. `figures`: the ids of its rows; `less`: of what is in them besides. `size`: the id of
-    its size, of what was unpacked or, with `by_image`, of the gzip image. `constant_ms` is in every figure
-    and is no unpacking; it was fitted where it is not 0. `images`: what unpacks here, started at `address`."""
+    """A published table. `figures`: the ids of its rows; `less`: of what is in them besides; `sizes`: of those
+    of the images. `size`: the id of the size of what was unpacked; empty where it was not published.
+    `constant_ms` is in every figure and is no unpacking; it was fitted where it is not 0. `images`: what
+    unpacks here, started at `address`."""
 
     id: str
     title: str
@@ -84,14 +86,18 @@ class Table:
     address: int
     figures: dict[str, tuple[str, ...]]
     less: dict[str, tuple[str, ...]]
+    sizes: dict[str, str]
     size: str
     about: str
     constant_ms: float = 0
-    by_image: bool = False
 
 
 def _each(first: int, seed: str, step: int = 4) -> dict[str, tuple[str, ...]]:
     return {name: (f"{seed}:{first + step * n:03}",) for n, name in enumerate(COMPRESSORS)}
+
+
+def _sizes(first: int, seed: str, step: int = 4) -> dict[str, str]:
+    return {name: key for name, (key,) in _each(first, seed, step).items()}
 
 
 def _both(first: int, other: int) -> dict[str, tuple[str, ...]]:
@@ -111,6 +117,7 @@ TABLES = (
         _IN_PLACE,
         _each(585, "001"),
         {name: ("001:605",) for name in COMPRESSORS},
+        _sizes(583, "001"),
         "001:603",
         """\
 Published: M. Opdenacker, A. Belloni, ELC 2014; Linux 3.13. "Unpacking" takes 687 ms there even for an
@@ -126,14 +133,14 @@ instruction. L2 is on, and stores do not bring lines into it: the kernel's unpac
         _LOADED_AT,
         _both(313, 328),
         _both(312, 327),
-        "000:326",
+        _sizes(311, "000", 3),
+        "",
         """\
 Published: Bootlin's boot-time course, 2024, on two cards; Linux 5.1. Time until user space less that of
 reading the image; the mean of both cards. Fitted to this table: what the kernel's own start takes in all rows
 (CONSTANT ms). The core is that of the table above, unchanged. The unpacked size is not told; the
 image packed by gzip has the published size.""",
         constant_ms=1110,
-        by_image=True,
     ),
     Table(
         "at91-2014",
@@ -143,6 +150,7 @@ image packed by gzip has the published size.""",
         _IN_PLACE,
         _each(609, "001"),
         {},
+        _sizes(607, "001"),
         "001:627",
         """\
 Published: as for the AM335x. The uncompressed kernel was not timed, so that what the figures hold besides
@@ -198,22 +206,33 @@ def told_ms(table: Table, name: str) -> float:
     return sum(times) / len(times) / 1e6
 
 
-def _scale(table: Table, measured: Measured) -> float:
+def image_bytes(table: Table, name: str) -> int:
+    """The published size of an image."""
+    return int(_values()[table.sizes[name]])
+
+
+def scale(table: Table, measured: Measured) -> float:
     """How much more the published kernel was than ours."""
-    gzip = measured.counted[table.id]["gzip"].image_bytes
-    return _values()[table.size] / (gzip if table.by_image else table.images.content[1])
+    if table.size:
+        return _values()[table.size] / table.images.content[1]
+    return image_bytes(table, "gzip") / measured.counted[table.id]["gzip"].image_bytes
 
 
 def ours_ms(table: Table, name: str, measured: Measured, core: Core) -> tuple[float, float, float]:
     """The time of a row here, in ms: issuing instructions and waiting for memory on `core`, and without a
     model of one."""
-    prices, counted, scale = price(core), measured.counted[table.id][name], _scale(table, measured)
+    return of_counts_ms(measured.counted[table.id][name], core, scale(table, measured))
+
+
+def of_counts_ms(counted: Counted, core: Core, times: float) -> tuple[float, float, float]:
+    """The same of what was counted, so many `times`."""
+    prices = price(core)
     counts = tuple(
         0 if kind in _UNCACHED else number for kind, number in zip(Count, counted.counts, strict=True)
     )
     issue_ps = counted.instructions * prices.instruction_ps + prices.more_ps(counts)
     flat_ms = counted.instructions * _FLAT_NS / 1e6
-    return issue_ps / _MS_PS * scale, prices.memory_ps(counts) / _MS_PS * scale, flat_ms * scale
+    return issue_ps / _MS_PS * times, prices.memory_ps(counts) / _MS_PS * times, flat_ms * times
 
 
 def rows(table: Table, measured: Measured) -> Iterator[Row]:

@@ -56,14 +56,15 @@ TODAY, CALLS, FIRST = "today's", "before 5.9", "before 4.11"
 
 @dataclass(frozen=True)
 class Unpackers:
-    """Five images: the default configuration of their kernel and symbols over it, which bytes of the kernel
-    to unpack (first, how many), which lz4, and a name for all that."""
+    """Images: the default configuration of their kernel and symbols over it, which bytes of the kernel to
+    unpack (first, how many), which lz4, a name for all that, and the decompressors."""
 
     name: str
     defconfig: str
     symbols: Mapping[str, bool]
     content: tuple[int, int]
     lz4: str = TODAY
+    compressors: tuple[str, ...] = COMPRESSORS
 
 
 def image(compressor: str) -> str:
@@ -82,7 +83,7 @@ def step(wanted: Unpackers, arch: Architecture) -> Step:
         build.mkdir()
         context.make(arch, tree, build, arch.tools.make, wanted.defconfig)
         _kernel(context, arch, build, wanted)
-        for compressor in COMPRESSORS:
+        for compressor in wanted.compressors:
             kconfig.apply(build / ".config", {**_symbols(compressor), **wanted.symbols})
             context.make(arch, tree, build, arch.tools.make, "olddefconfig", "prepare")
             shutil.rmtree(build / _FOLDER, ignore_errors=True)
@@ -96,6 +97,7 @@ def step(wanted: Unpackers, arch: Architecture) -> Step:
         "symbols": wanted.symbols,
         "content": wanted.content,
         "lz4": wanted.lz4,
+        "compressors": wanted.compressors,
     }
     tools = [arch.tools.tool(name) for name in ("gcc", "ld", "objcopy", "as")]
     needs = (SOURCE, KERNEL, *((OLD,) if wanted.lz4 == FIRST else ()))
