@@ -8,7 +8,7 @@ void bs_hierarchy_start(struct bs_hierarchy *h)
 	h->own = nobody;
 	h->last_read = BS_NO_LINE;
 	for (uint32_t i = 0; i < BS_WRITE_BUFFER; i++)
-		h->buffered[i].line = BS_NO_LINE;
+		h->buffered[i] = BS_NO_LINE;
 }
 
 static void written(struct bs_hierarchy *h, uint64_t victim)
@@ -93,41 +93,32 @@ uint32_t bs_hierarchy_load(struct bs_hierarchy *h, uint64_t address)
 	return slot;
 }
 
-/* A line that stores go to which L1 does not have; whether they pass by L2, too. */
-static bool pass_second(struct bs_hierarchy *h, uint64_t line, bool allocates)
-{
-	uint64_t behind = line << h->data.line_shift >> h->second.line_shift, victim;
-
-	if (!h->has_second)
-		return true;
-	uint32_t slot = bs_cache_find(&h->second, behind);
-	if (slot != BS_NO_SLOT) {
-		h->second.dirty[slot] = true;
-		bs_count(h, BS_STORE_L2);
-		return false;
-	}
-	if (!h->second.write_allocate || !allocates)
-		return true;
-	bs_count(h, BS_STORE_FILL);
-	bs_cache_put(&h->second, behind, true, &victim);
-	written(h, victim);
-	return false;
-}
-
 /* A store that goes past the first cache: runs of stores to a line are one. */
 static void pass_by(struct bs_hierarchy *h, uint64_t line, bool allocates)
 {
 	for (uint32_t i = 0; i < BS_WRITE_BUFFER; i++)
-		if (h->buffered[i].line == line) {
-			h->to_memory = h->buffered[i].to_memory;
+		if (h->buffered[i] == line)
 			return;
-		}
-	h->to_memory = pass_second(h, line, allocates);
-	if (h->to_memory)
-		bs_count(h, BS_PASSED_RUN);
-	h->buffered[h->next_buffered].line = line;
-	h->buffered[h->next_buffered].to_memory = h->to_memory;
+	h->buffered[h->next_buffered] = line;
 	h->next_buffered = (h->next_buffered + 1) % BS_WRITE_BUFFER;
+	if (!h->has_second) {
+		bs_count(h, BS_WRITTEN);
+		return;
+	}
+	uint64_t behind = line << h->data.line_shift >> h->second.line_shift;
+	uint32_t slot = bs_cache_find(&h->second, behind);
+	if (slot != BS_NO_SLOT) {
+		h->second.dirty[slot] = true;
+		bs_count(h, BS_STORE_L2);
+	} else if (h->second.write_allocate && allocates) {
+		uint64_t victim;
+
+		bs_count(h, BS_STORE_FILL);
+		bs_cache_put(&h->second, behind, true, &victim);
+		written(h, victim);
+	} else {
+		bs_count(h, BS_WRITTEN);
+	}
 }
 
 uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address, bool allocates)

@@ -22,7 +22,7 @@ enum bs_count {
 	BS_LOAD_STREAM,	  /* those of BS_LOAD_MEMORY whose line follows the one read before */
 	BS_STORE_L2,	  /* stores of lines that are not in L1, but in L2 */
 	BS_STORE_FILL,	  /* lines that a store brings into the last cache */
-	BS_WRITTEN,	  /* lines that go back to memory */
+	BS_WRITTEN,	  /* lines that go back to memory, or runs of stores that pass by all caches */
 	BS_WALK_CODE,	  /* walks through page tables */
 	BS_WALK_DATA,
 	BS_UNCACHED_FETCH, /* with caches off, or outside of what they hold: blocks of 32 bytes */
@@ -34,12 +34,6 @@ enum bs_count {
 	BS_TAKEN,	  /* branches */
 	BS_MISPREDICTED,
 	BS_POLLED_NS,	  /* virtual time in loops that ask a device again and again */
-	BS_PASSED_RUN,	  /* runs of stores to a line that pass by all caches */
-	BS_PASSED,	  /* such stores, one by one */
-	BS_PASSED_16,	  /* of these: no more than so many instructions behind the one before, by the last four */
-	BS_PASSED_8,
-	BS_PASSED_4,
-	BS_PASSED_2,
 	BS_SPLIT_LOAD,	  /* accesses across a boundary that the core reads or writes up to in one go */
 	BS_SPLIT_STORE,
 	/* By what blocks of instructions hold (classes.h): */
@@ -64,12 +58,8 @@ struct bs_hierarchy {
 	bool caches_data, caches_code, translates; /* as the software has switched them */
 	uint64_t counts[BS_COUNTS];
 	uint64_t *own; /* counted here as well, while it lasts; never NULL */
-	struct {
-		uint64_t line;
-		bool to_memory;
-	} buffered[BS_WRITE_BUFFER]; /* lines on their way past L1 */
+	uint64_t buffered[BS_WRITE_BUFFER]; /* lines on their way past L1 */
 	uint32_t next_buffered;
-	bool to_memory; /* the last store that found no slot passed by all caches */
 	uint64_t last_read;
 };
 

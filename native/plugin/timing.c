@@ -17,7 +17,6 @@
 
 #define FILTER 1024u
 #define ALIGNED 3u /* bits of addresses that are 0 where accesses of any size are aligned well enough */
-#define PASSED 4   /* stores that a core without a merging buffer lets wait */
 #define FETCH_SHIFT 5 /* uncached code comes in blocks of 32 bytes */
 #define SURE_BYTES (1u << 20) /* of memory whose beginning other memory may hide while the board starts */
 
@@ -48,9 +47,6 @@ static struct {
 	struct recent recent[FILTER];
 	uint32_t age; /* entries of `recent` that are older do not count */
 	uint64_t stored_line; /* virtual; the last one that went past L1 */
-	bool stored_to_memory;
-	uint64_t begun, passed[PASSED]; /* instructions of blocks before this one; up to stores past all caches */
-	uint32_t next_passed;
 	struct run *last;
 	uint64_t last_line, serial;
 	struct qemu_plugin_scoreboard *look;
@@ -151,21 +147,6 @@ static bool goes_on(uint64_t address, uint64_t size, uint64_t insn, bool store)
 	return same;
 }
 
-/* A store that no cache takes. How close it comes to those before decides whether the core waits for it. */
-static void passed(uint64_t vaddr, uint64_t size, uint64_t insn)
-{
-	if (goes_on(vaddr, size, insn, true))
-		return;
-	uint64_t now = t.begun + (insn - t.last->vaddr) / 4, apart = (now - t.passed[t.next_passed]) / PASSED;
-
-	t.passed[t.next_passed] = now;
-	t.next_passed = (t.next_passed + 1) % PASSED;
-	bs_count(&t.h, BS_PASSED);
-	for (unsigned int i = 0; i < 4; i++)
-		if (apart <= 16u >> i)
-			bs_count(&t.h, BS_PASSED_16 + i);
-}
-
 /* Accesses that no cache can answer; false for all others. */
 static bool past_caches(uint64_t physical, uint64_t size, uint64_t insn, bool store)
 {
@@ -201,9 +182,6 @@ static void access(qemu_plugin_meminfo_t info, uint64_t vaddr, uint64_t insn, bo
 	uint32_t slot = store ? bs_hierarchy_store(&t.h, physical, allocates) : bs_hierarchy_load(&t.h, physical);
 	if (slot == BS_NO_SLOT) {
 		t.stored_line = line;
-		t.stored_to_memory = t.h.to_memory;
-		if (t.stored_to_memory)
-			passed(vaddr, (uint64_t)1 << qemu_plugin_mem_size_shift(info), insn);
 		return;
 	}
 	if (line == t.stored_line)
@@ -260,8 +238,6 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 		bs_cache_use(&t.h.data_tlb, r->tlb_slot);
 	} else if (line != t.stored_line) {
 		access(info, vaddr, (uintptr_t)udata, true);
-	} else if (t.stored_to_memory) {
-		passed(vaddr, (uint64_t)1 << qemu_plugin_mem_size_shift(info), (uintptr_t)udata);
 	}
 }
 
@@ -321,7 +297,6 @@ static void on_block(unsigned int vcpu, void *udata)
 			bs_count(&t.h, BS_TAKEN);
 		if (!known)
 			bs_count(&t.h, BS_MISPREDICTED);
-		t.begun += t.last->insns;
 	}
 	t.last = r;
 	t.h.own = r->block->own;

@@ -31,21 +31,15 @@ class Count(IntEnum):
     TAKEN = 19
     MISPREDICTED = 20
     POLLED_NS = 21
-    PASSED_RUN = 22
-    PASSED = 23
-    PASSED_16 = 24
-    PASSED_8 = 25
-    PASSED_4 = 26
-    PASSED_2 = 27
-    SPLIT_LOAD = 28
-    SPLIT_STORE = 29
-    MULTIPLY = 30
-    DIVIDE = 31
-    SHIFT = 32
-    SCALED = 33
-    MORE_REGISTERS = 34
-    LOAD_USE = 35
-    NARROW_USE = 36
+    SPLIT_LOAD = 22
+    SPLIT_STORE = 23
+    MULTIPLY = 24
+    DIVIDE = 25
+    SHIFT = 26
+    SCALED = 27
+    MORE_REGISTERS = 28
+    LOAD_USE = 29
+    NARROW_USE = 30
 
 
 Counts = tuple[int, ...]

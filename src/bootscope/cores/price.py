@@ -17,14 +17,10 @@ ISSUE = (
     *(Count.MORE_REGISTERS, Count.LOAD_USE, Count.NARROW_USE, Count.SPLIT_LOAD, Count.SPLIT_STORE),
 )
 """What is part of issuing instructions, and no waiting for memory."""
-PASSED = (Count.PASSED, Count.PASSED_16, Count.PASSED_8, Count.PASSED_4, Count.PASSED_2)
-"""Stores past all caches: all, and those of them that come closer behind each other."""
-_APART = (24, 12, 6, 3, 1)
-"""For each of these how many instructions lie between such stores, about."""
 PARTS: dict[str, tuple[Count, ...]] = {
     "l2": (Count.FETCH_L2, Count.LOAD_L2, Count.STORE_L2),
     "read": (Count.FETCH_MEMORY, Count.LOAD_MEMORY, Count.LOAD_STREAM, Count.STORE_FILL),
-    "written": (Count.WRITTEN, Count.PASSED_RUN, *PASSED),
+    "written": (Count.WRITTEN,),
     "walk": (Count.WALK_CODE, Count.WALK_DATA),
     "uncached": (Count.UNCACHED_FETCH, Count.UNCACHED_LOAD, Count.UNCACHED_STORE, Count.SRAM),
     "device": (Count.DEVICE_LOAD, Count.DEVICE_STORE),
@@ -73,7 +69,7 @@ def price(core: Core) -> Price:
     def ns(figure: Sourced) -> int:
         return figure.value * _PS
 
-    second, instruction_ps = costs.second_hit_cycles, millicycles(costs.instruction_millicycles.value)
+    second = costs.second_hit_cycles
     hit = millicycles(1000 * second.value) if isinstance(second, Sourced) else 0
     walk = millicycles(1000 * costs.walk_cycles.value)
     each = {
@@ -96,21 +92,10 @@ def price(core: Core) -> Price:
         Count.TAKEN: millicycles(costs.taken_branch_millicycles.value),
         Count.MISPREDICTED: millicycles(1000 * costs.mispredicted_cycles.value),
     }
-    if isinstance(costs.single_store_ns, Sourced):
-        each |= dict(zip(PASSED, _passed_ps(ns(costs.single_store_ns), instruction_ps), strict=True))
-    else:
-        each[Count.PASSED_RUN] = ns(costs.written_line_ns)
     if isinstance(core.unaligned, Unaligned):
         each[Count.SPLIT_LOAD] = millicycles(1000 * core.unaligned.load_cycles.value)
         each[Count.SPLIT_STORE] = millicycles(1000 * core.unaligned.store_cycles.value)
     if isinstance(core.classes, Classes):
         for kind, name in _CLASSES.items():
             each[kind] = millicycles(getattr(core.classes, name).value)
-    return Price(instruction_ps, tuple(each.get(kind, 0) for kind in Count))
-
-
-def _passed_ps(store_ps: int, instruction_ps: int) -> list[int]:
-    """What each of PASSED adds to those before it: a store takes the bus, and the core goes on meanwhile
-    until as many stores wait as it has room for."""
-    waits = [max(0, store_ps - apart * instruction_ps) for apart in _APART]
-    return [wait - before for wait, before in zip(waits, [0, *waits], strict=False)]
+    return Price(millicycles(costs.instruction_millicycles.value), tuple(each.get(kind, 0) for kind in Count))

@@ -110,7 +110,6 @@ class Costs(Setting, frozen=True):
     device_load_ns: Sourced
     device_store_ns: Sourced
     second_hit_cycles: Sourced | msgspec.UnsetType = msgspec.UNSET
-    single_store_ns: Sourced | msgspec.UnsetType = msgspec.UNSET
 
 
 class Unaligned(Setting, frozen=True):

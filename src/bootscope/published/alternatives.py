@@ -60,12 +60,6 @@ def _without_classes(core: Core) -> Core:
     return msgspec.structs.replace(core, classes=msgspec.UNSET)
 
 
-def _merging(core: Core) -> Core:
-    return msgspec.structs.replace(
-        core, costs=msgspec.structs.replace(core.costs, single_store_ns=msgspec.UNSET)
-    )
-
-
 def _today(table: Table) -> Alternative:
     images = replace(table.images, name=f"{table.id}-today", lz4=TODAY, compressors=("lz4",))
     return Alternative(f"{table.id}-today", "lz4 of today", table, ("lz4",), images=images)
@@ -82,7 +76,6 @@ ALTERNATIVES = (
     Alternative(
         "no-classes", "no instruction takes longer than others", _AT91, _THREE, _without_classes, counted=False
     ),
-    Alternative("merging", "stores past the cache are merged", _AT91, _THREE, _merging, counted=False),
 )
 
 

@@ -99,7 +99,7 @@ def step(wanted: Unpackers, arch: Architecture) -> Step:
         "lz4": wanted.lz4,
         "compressors": wanted.compressors,
     }
-    tools = [arch.tools.tool(name) for name in ("gcc", "ld", "objcopy", "as")]
+    tools = [arch.tools.tool(name) for name in ("gcc", "ld")]
     needs = (SOURCE, KERNEL, *((OLD,) if wanted.lz4 == FIRST else ()))
     return Step(
         f"unpackers-{wanted.name}", f"images that unpack themselves, {wanted.name}", 1, work, inputs, needs,
