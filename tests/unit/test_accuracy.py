@@ -11,7 +11,7 @@ import pytest
 
 from bootscope.core.paths import docs_dir
 from bootscope.builder.steps.unpackers import COMPRESSORS
-from bootscope.cores.profile import load_core
+from bootscope.cores.profile import core_dir, load_core
 from bootscope.published import alternatives, held_out
 from bootscope.published.decompressors import NEAR, TABLES, Table, image_bytes, kept, ours_ms, rows
 
@@ -65,6 +65,18 @@ def test_a_fit_finds_what_was_put_in() -> None:
     told = {name: time + 200 for name, time in ours(1230).items()}
     found = held_out.fit(lambda n: {k: (v, told[k]) for k, v in ours(n).items()}, held_out.CONSTANTS_MS)
     assert found == (1230, 200)
+
+
+def test_profiles_hold_what_was_fitted_and_nothing_else_is() -> None:
+    am335x, bbb, at91 = (held_out.Half(table, COMPRESSORS) for table in TABLES)
+    for half in (am335x, at91):
+        figure = load_core(half.table.core).costs.instruction_millicycles
+        assert held_out.fitted_to(half, kept()) == (figure.value, half.table.constant_ms)
+        assert figure.source.startswith("fitted")
+    a8 = load_core(bbb.table.core).costs.instruction_millicycles.value
+    assert held_out.constant(bbb, kept(), a8) == bbb.table.constant_ms
+    for name in ("cortex-a8", "arm926ej-s"):
+        assert (core_dir() / f"{name}.toml").read_text().count('source = "fitted') == 1
 
 
 def test_each_part_of_the_comparison_matters() -> None:

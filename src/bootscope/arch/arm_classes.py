@@ -52,7 +52,8 @@ def _reads() -> Iterator[Rule]:
     yield _rule("reads", 0x0E500090, 0x00500090, _N)  # ldrh, ldrsb, ldrsh
     yield _rule("reads", 0x0E500090, 0x00100090, _N, _M)
     yield _rule("reads", 0x0E000000, 0x08000000, _N)  # ldm, stm: their base
-    yield _rule("reads", 0x0FB00000, 0x03000000)  # movw, movt
+    yield _rule("reads", 0x0FF00000, 0x03000000)  # movw
+    yield _rule("reads", 0x0FF00000, 0x03400000, _D)  # movt, which keeps half of it
     yield _rule("reads", 0x0FA00000, 0x03A00000)  # mov, mvn of a number
     yield _rule("reads", 0x0E000000, 0x02000000, _N)
     yield _rule("reads", 0x0FA00090, 0x01A00010, _M, _S)  # mov, mvn of a register

@@ -75,14 +75,14 @@ def lines(
     found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
     found += [FLAT_PASSES] * control.flat_passes
-    found += map(_rule, board.arch.classes)
+    found += map(class_line, board.arch.classes)
     found += [f"uncached {_range(each)}" for each in uncached]
     # What calls look like is told already where stacks are followed.
     return [*found, *(f"part {number}" for number in parts)]
 
 
-def _rule(rule: Rule) -> str:
-    """A line for a class of instructions."""
+def class_line(rule: Rule) -> str:
+    """The line of a watch file for a class of instructions."""
     o = rule.opcode
     words = [rule.kind, f"{o.size} {o.mask:#x} {o.value:#x}", *(f"{at} {bits}" for at, bits in rule.fields)]
     return " ".join([*words, *([f"{rule.registers:#x}"] if rule.registers else [])])

@@ -101,15 +101,26 @@ def fit(times: Callable[[int], Times], constants_ms: Iterable[float]) -> tuple[i
     return best[1], best[2]
 
 
+def constant(half: Half, measured: Measured, millicycles: int) -> float:
+    """The constant, in ms, with which the rows come nearest, on a core whose instructions take so long."""
+    times = _times(half, measured, millicycles)
+    return float(min(CONSTANTS_MS, key=lambda each: _misfit(times, each)))
+
+
+def fitted_to(half: Half, measured: Measured) -> tuple[int, float]:
+    """What :func:`fit` finds for some rows."""
+    known = half.difference or not half.table.constant_ms
+    return fit(lambda n: _times(half, measured, n), (0,) if known else CONSTANTS_MS)
+
+
 def held_out(fitted: Half, predicted: Half, measured: Measured) -> Outcome:
     """Fits to one half and predicts the other."""
-    known = fitted.difference or not fitted.table.constant_ms
-    millicycles, constant = fit(lambda n: _times(fitted, measured, n), (0,) if known else CONSTANTS_MS)
+    millicycles, found_ms = fitted_to(fitted, measured)
     errors = tuple(
-        _ratios(_times(half, measured, millicycles), constant if half.table is fitted.table else 0)
+        _ratios(_times(half, measured, millicycles), found_ms if half.table is fitted.table else 0)
         for half in (fitted, predicted)
     )
-    return Outcome(fitted, predicted, millicycles, constant, (errors[0], errors[1]))
+    return Outcome(fitted, predicted, millicycles, found_ms, (errors[0], errors[1]))
 
 
 def outcomes(tables: Sequence[Table], measured: Measured) -> Iterator[Outcome]:
