@@ -4,9 +4,9 @@
     python tools/accuracy.py            build the images, count, keep what was counted, write the page
     python tools/accuracy.py --page     write the page from what is kept
 
-The images are built from the sources of the system `stock`, whose kernel they unpack a piece of: five for each
-table. The emulated board starts each of them without a boot loader: caches and MMU are off then, as they are
-after one. A pass counts from the image's first instruction to that of the unpacked kernel.
+The images are built from the sources of the system `stock`, whose kernel they unpack a piece of: five for
+each table. The emulated board starts each of them without a boot loader: caches and MMU are off then, as they
+are after one. A pass counts from the image's first instruction to that of the unpacked kernel.
 
 What is kept, src/bootscope/published/decompressors.json, has no times of a core, only counts: figures of
 cores can be changed without counting again. A unit test compares the page with it.
@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.boards.profile import Board, load_board
-from bootscope.builder.cache import Cache
 from bootscope.builder import sources
+from bootscope.builder.cache import Cache
 from bootscope.builder.plan import build, unpacked
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Wanted

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from bootscope.core.paths import docs_dir
 from bootscope.builder.steps.unpackers import COMPRESSORS
+from bootscope.core.paths import docs_dir
 from bootscope.cores.profile import core_dir, load_core
 from bootscope.published import alternatives, held_out
 from bootscope.published.decompressors import NEAR, TABLES, Table, image_bytes, kept, ours_ms, rows
@@ -48,7 +48,7 @@ def test_half_of_the_tables_predicts_the_other_half() -> None:
     found = list(held_out.outcomes(TABLES, kept()))
     assert len(found) == 4
     for one in found:
-        assert one.fitted is not one.predicted and not set(one.errors[0]) & set(one.errors[1]) or (
+        assert (one.fitted is not one.predicted and not set(one.errors[0]) & set(one.errors[1])) or (
             one.fitted.table is not one.predicted.table
         )
         assert max(one.medians) < NEAR

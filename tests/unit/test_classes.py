@@ -133,9 +133,7 @@ def arm(*opcodes: int) -> list[tuple[int, int]]:
         ([*arm(MUL, LDR, USE), (2, 0x4770)], {}),
     ],
 )
-def test_a_block_is_counted(
-    program: Path, block: list[tuple[int, int]], expected: dict[Count, int]
-) -> None:
+def test_a_block_is_counted(program: Path, block: list[tuple[int, int]], expected: dict[Count, int]) -> None:
     assert counted(program, block) == [expected]
 
 
@@ -143,7 +141,12 @@ def test_lines_that_say_nothing_are_refused(program: Path) -> None:
     good = "costs multiply 4 0xff 0x1"
     for line in (
         *("costs 4 0xff 0x1", "costs many 4 0xff 0x1", "costs quick 4 0xff 0x1", "costs multiply 0 0xff 0x1"),
-        *("loads word 4 0xff 0x1", "loads long 4 0xff 0x1 0 4", "reads 4 0xff 0x1 0", "reads 4 0xff 0x1 64 4"),
+        *(
+            "loads word 4 0xff 0x1",
+            "loads long 4 0xff 0x1 0 4",
+            "reads 4 0xff 0x1 0",
+            "reads 4 0xff 0x1 64 4",
+        ),
         *(f"{good}\ncosts divide 2 0xff 0x1", "split 3 8", "split 8"),
     ):
         assert subprocess.run([program], input=line + "\n", text=True, check=False).returncode == 2, line

@@ -60,7 +60,11 @@ def changed(tmp_path: Path, old: str, new: str) -> str:
         (r"read_ns = \{ value = 184", "read_ns = { value = -1", "costs.read_ns.value: expected 0 or more"),
         (r"^second_hit_cycles.*\n", "", "costs: expected second_hit_cycles"),
         (r'architecture = "arm"', 'architecture = "vax"', "architecture: expected one of"),
-        (r"load_bytes = \{ value = 16", "load_bytes = { value = 12", "unaligned.load_bytes.value: expected 0, or"),
+        (
+            r"load_bytes = \{ value = 16",
+            "load_bytes = { value = 12",
+            "unaligned.load_bytes.value: expected 0, or",
+        ),
         (r"schema = 1", "schema = 2", "schema: expected 1, got 2"),
     ],
 )

@@ -36,8 +36,8 @@ class Opcode:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What an instruction is that takes longer than others, or which registers it loads or reads: the words
-    `kind` of the plugin's watch file (native/plugin/watch_classes.h) for instructions like `opcode`. `fields`:
-    (shift, bits) of the numbers of registers in it; `registers`: a bit for each of those that it moves."""
+    `kind` of the plugin's watch file (native/plugin/watch_classes.h) for instructions like `opcode`.
+    `fields`: (shift, bits) of the numbers of registers in it; `registers`: a bit for each that it moves."""
 
     kind: str
     opcode: Opcode

@@ -122,9 +122,10 @@ class Unaligned(Setting, frozen=True):
 
 
 class Classes(Setting, frozen=True):
-    """What instructions of a class take more than others: a multiplication, a division, a shift by a register, a
-    load or store at a shifted register, each register beyond the first that one instruction moves, a word that the next instruction uses, each of
-    the two instructions that come too early for a byte or half word."""
+    """What instructions of a class take more than others: a multiplication, a division, a shift by a
+    register, a load or store at a shifted register, each register beyond the first that one instruction
+    moves, a word that the next instruction uses, each of the two instructions that come too early for a byte
+    or half word."""
 
     multiply_millicycles: Sourced
     divide_millicycles: Sourced

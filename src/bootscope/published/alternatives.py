@@ -74,7 +74,12 @@ ALTERNATIVES = (
         "no-splits", "crossing 8 or 16 bytes costs nothing", _AM335X, _THREE, _without_splits, counted=False
     ),
     Alternative(
-        "no-classes", "no instruction takes longer than others", _AT91, _THREE, _without_classes, counted=False
+        "no-classes",
+        "no instruction takes longer than others",
+        _AT91,
+        _THREE,
+        _without_classes,
+        counted=False,
     ),
 )
 

@@ -74,8 +74,8 @@ class Measured(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Table:
-    """A published table. `figures`: the ids of its rows; `less`: of what is in them besides; `sizes`: of those
-    of the images. `size`: the id of the size of what was unpacked; empty where it was not published.
+    """A published table. `figures`: the ids of its rows; `less`: of what is in them besides; `sizes`: of
+    those of the images. `size`: the id of the size of what was unpacked; empty where it was not published.
     `constant_ms` is in every figure and is no unpacking; it was fitted where it is not 0. `images`: what
     unpacks here, started at `address`."""
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well a core's model predicts what it was not fitted to: fitted on some rows of the published tables, and
-compared with the others."""
+"""How well a core's model predicts what it was not fitted to: fitted on some rows of the published tables,
+and compared with the others."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Times = dict[str, tuple[float, float]]
 """Row -> ours and theirs, in ms."""
 
 ABOUT = """\
-What is fitted is the time of an instruction, and on the AT91 the constant besides. Fitted to half of the rows,
-a core predicts the other half; errors are the median of how far ours are from the published ones. Of
+What is fitted is the time of an instruction, and on the AT91 the constant besides. Fitted to half of the
+rows, a core predicts the other half; errors are the median of how far ours are from the published ones. Of
 the BeagleBone differences from gzip are compared here, so that nothing is fitted to what is predicted; lz4
 differs from gzip by 22 ms only, of 1,221.
 """
