@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.boards.profile import load_board
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import NONE, Count
 from bootscope.cores.price import PARTS, price
 from bootscope.cores.profile import core_dir, core_names, load_core, without_second
+from bootscope.emulator import timing_pass
 
 A8 = (core_dir() / "cortex-a8.toml").read_text()
 
@@ -122,6 +124,17 @@ def test_counts_of_other_boundaries_are_not_taken_for_these(tmp_path: Path) -> N
     other = load_core(changed(tmp_path, r"load_bytes = \{ value = 16", "load_bytes = { value = 32"))
     assert other.geometry_id != load_core("cortex-a8").geometry_id
     assert load_core("cortex-a8").geometry["split"] == [16, 8]
+
+
+def test_a_core_that_heeds_no_page_tables_has_counts_of_its_own(tmp_path: Path) -> None:
+    line = '[caches.page_hints]\nvalue = false\nsource = "here"\n\n[caches.code]'
+    own = load_core(changed(tmp_path, r"^\[caches.code\]", line))
+    plain, board = load_core("cortex-a8"), load_board("cubieboard")
+    assert plain.caches.heeds_pages and not own.caches.heeds_pages
+    assert own.geometry_id != plain.geometry_id
+    told = [timing_pass.lines(board, core, tmp_path / "x", [], []) for core in (plain, own)]
+    assert timing_pass.FLAT_PASSES in told[0] and timing_pass.FLAT_PASSES not in told[1]
+    assert [line for line in told[0] if line != timing_pass.FLAT_PASSES] == told[1]
 
 
 def test_l2_can_be_left_out() -> None:

@@ -24,6 +24,7 @@ _MOST_RETURNS = 64
 """As many as the plugin keeps."""
 ALONE = ("branches", "split")
 """What is no cache in the geometry of a core."""
+PAGE_HINTS = "page-hints"
 _LARGEST_BOUNDARY = 4096
 COUNTING = 2
 """Rises when the plugin counts more, or otherwise, so that what was counted before is not taken for it."""
@@ -59,11 +60,18 @@ class Cache(Setting, frozen=True):
 
 
 class Caches(Setting, frozen=True):
-    """The caches of a core. `second` is of code and data."""
+    """The caches of a core. `second` is of code and data. `page_hints`: whether page tables decide where stores
+    bring lines in, of caches that do so; without it they do."""
 
     code: Cache
     data: Cache
     second: Cache | msgspec.UnsetType = msgspec.UNSET
+    page_hints: Switched | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def heeds_pages(self) -> bool:
+        """Whether page tables decide where stores bring lines in."""
+        return not isinstance(self.page_hints, Switched) or self.page_hints.value
 
 
 class Tlb(Setting, frozen=True):
@@ -160,6 +168,8 @@ class Core(Setting, frozen=True):
             found[name] = [*shape, cache.policy.value, int(cache.allocates)]
         for name, tlb in _tlbs(self):
             found[f"{name}-tlb"] = [tlb.entries.value, tlb.ways.value, 1, tlb.policy.value, 0]
+        if not self.caches.heeds_pages:
+            found[PAGE_HINTS] = [0]
         b = self.branches
         if isinstance(self.unaligned, Unaligned):
             found["split"] = [self.unaligned.load_bytes.value, self.unaligned.store_bytes.value]

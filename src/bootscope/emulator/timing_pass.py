@@ -15,7 +15,7 @@ from bootscope.capture import counted, record, stream
 from bootscope.capture.record import BootInfo, RunInfo
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.text import seconds
-from bootscope.cores.profile import ALONE, Core
+from bootscope.cores.profile import ALONE, PAGE_HINTS, Core
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
@@ -68,13 +68,15 @@ def lines(
     control = control_of(board, core)
     found = [f"timing {path} {_range(memory_of(board))}"]
     for name, words in core.geometry.items():
+        if name == PAGE_HINTS:
+            continue  # is told by FLAT_PASSES
         what = name if name in ALONE else f"cache {name}"
         found.append(f"{what} {' '.join(map(str, words))}")
     bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
     found.append(f"control {bits} {' '.join(control.registers)}")
     found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
-    found += [FLAT_PASSES] * control.flat_passes
+    found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
     found += map(class_line, board.arch.classes)
     found += [f"uncached {_range(each)}" for each in uncached]
     # What calls look like is told already where stacks are followed.
