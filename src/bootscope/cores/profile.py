@@ -60,8 +60,8 @@ class Cache(Setting, frozen=True):
 
 
 class Caches(Setting, frozen=True):
-    """The caches of a core. `second` is of code and data. `page_hints`: whether page tables decide where stores
-    bring lines in, of caches that do so; without it they do."""
+    """The caches of a core. `second` is of code and data. `page_hints`: whether page tables decide where
+    stores bring lines in, of caches that do so; without it they do."""
 
     code: Cache
     data: Cache

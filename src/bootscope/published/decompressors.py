@@ -36,12 +36,12 @@ piece of a kernel of today on the emulated board, which counts what the publishe
 (`bootscope help cores`). The work is the same as far as the documents tell it:
 
 - **Size and content.** The piece has the published size. It is that stretch of the kernel of `stock` which
-  comes nearest to the published sizes of the five images (1 to 3 % off): how well content packs decides how
-  long it takes. Text alone packs to less than half, tables and empty pages to a tenth.
+  comes near to the published sizes of the five images, at most 4 % off: how well content packs decides how
+  long it takes. Code packs to about half, tables and empty pages to a tenth.
 - **The decompressors.** lz4 has changed twice since. Until 4.10 it was another program, which Xen still has:
   tables of 2014 are compared with that one. From 4.11 to 5.8 it called a function for each few bytes that it
-  copied: the table of 2024, of Linux 5.1, is compared with that. Today's would take a fifth of these
-  instructions there, and 1.6 times as many on the AT91. The others are today's.
+  copied (until Linux' commit b1a3e75e466d, August 2020): the table of 2024, of Linux 5.1, is compared with
+  that. What today's comes to is told under "What matters". The others are today's.
 - **What else the figures hold** is taken off first, as each table says.
 
 A kernel of today looks through the device tree before it switches the caches on, which those of 2014 did not
@@ -49,6 +49,7 @@ and which takes as long whatever is unpacked: what was counted with caches off i
 
 Ours is within {NEAR:.0%} of a published time, or it is not: that is counted below each table. `2 ns an
 instruction` is what the emulated board says without a model of a core, as a part of the published time.
+`python tools/accuracy.py` builds the images, counts, and makes this page.
 
 Known to be wrong, or not known: the compilers are not those of the published kernels; prefetchers, and waits
 that overlap, are not modelled; figures of a core that are marked as assumptions in its profile have been
