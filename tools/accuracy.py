@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a core's model with published times of decompressors, and writes docs/accuracy.md.
 
-    python tools/accuracy.py --images FOLDER    count, keep what was counted, write the page
-    python tools/accuracy.py --page             write the page from what is kept
+    python tools/accuracy.py            build the images, count, keep what was counted, write the page
+    python tools/accuracy.py --page     write the page from what is kept
 
-FOLDER holds zImage-GZIP, zImage-LZMA, zImage-XZ, zImage-LZO and zImage-LZ4 of one 32-bit kernel, each built
-with that KERNEL_*, Image, which they unpack, and board.dtb; below v5 the same five built for ARMv5. The
-emulated board starts each of them without a boot loader: caches and MMU are off then, as they are after one.
-A pass for each core counts from the image's first instruction to that of the unpacked kernel.
+The images are built from the sources of the system `stock`, whose kernel they unpack a piece of: five for
+each table. The emulated board starts each of them without a boot loader: caches and MMU are off then, as they
+are after one. A pass counts from the image's first instruction to that of the unpacked kernel.
 
 What is kept, src/bootscope/published/decompressors.json, has no times of a core, only counts: figures of
 cores can be changed without counting again. A unit test compares the page with it.
@@ -29,19 +28,32 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.boards.profile import Board, load_board
+from bootscope.builder import sources
 from bootscope.builder.cache import Cache
+from bootscope.builder.plan import build, unpacked
 from bootscope.builder.progress import Progress
+from bootscope.builder.sources import Wanted
 from bootscope.builder.step import Runner
-from bootscope.builder.steps import plugin
+from bootscope.builder.steps import plugin, unpack, unpackers
 from bootscope.capture import stream
 from bootscope.capture.counted import CountedInfo, parse
 from bootscope.core.paths import cache_dir
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import Core, load_core
 from bootscope.emulator import timing_pass
 from bootscope.published import decompressors as published
+from bootscope.published import held_out
+from bootscope.published.alternatives import ABOUT, ALTERNATIVES, compared
+from bootscope.system.load import load_system
+from bootscope.system.model import Archive, Source
 
 PAGE = ROOT / "docs" / "accuracy.md"
-BOARD = "cubieboard"
+BOARD, SYSTEM = "cubieboard", "stock"
+OLD_SOURCE = Source(
+    version="4.14.6",
+    sha256="6365e5435b9a18dbce3433ec27e5409d2b1a421d5f6aacfb06833f15d3d9aedd",
+    archive=Archive(suite="bullseye", source="xen", file="xen_4.14.6.orig.tar.xz"),
+)
+"""Xen, which has the lz4 that kernels had until 4.10."""
 START = """
 .arm
 mov r0, #0
@@ -59,6 +71,7 @@ class Job:
     image: Path
     core: Core
     address: int
+    allocates: bool = False
 
 
 def watch(board: Board, job: Job, counts: Path) -> str:
@@ -70,6 +83,8 @@ def watch(board: Board, job: Job, counts: Path) -> str:
     lines += [f"hook 1 {job.address:#x} once", f"hook 2 {KERNEL_AT:#x} once if {jump} {KERNEL_AT:#x}"]
     lines += [f"call {o.size} {o.mask:#x} {o.value:#x}" for o in board.qemu.calls]
     lines += timing_pass.lines(board, job.core, counts, [0], [])
+    if job.allocates:
+        lines.remove(timing_pass.FLAT_PASSES)
     return "\n".join([*lines, "limit 600000000000", "stop hook 2"]) + "\n"
 
 
@@ -94,27 +109,56 @@ def count(board: Board, job: Job, library: Path, device_tree: Path, folder: Path
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     begin, end = (r for r in stream.read(records) if isinstance(r, stream.Hook))
     phases = ("", "decompress")
+    size = job.image.stat().st_size
     info = CountedInfo(core="", geometry={}, stream_sha256="", phases=phases, size_bytes=0, host_ms=0)
     blocks = parse(counts.read_bytes(), info).parts[1]
     sums = tuple(sum(column) for column in zip(*(block.counts for block in blocks), strict=True))
-    return published.Counted((end.time_ns - begin.time_ns) // board.tick_ns, sums)
+    return published.Counted(size, (end.time_ns - begin.time_ns) // board.tick_ns, sums)
 
 
-def measure(images: Path, device_tree: Path) -> published.Measured:
-    """Counts everything that the published tables need."""
-    board, step = load_board(BOARD), plugin.step()
-    library = Runner(Cache(cache_dir()), Progress()).run(step, step.step_id({}), {}) / plugin.PLUGIN
-    found: dict[str, dict[str, published.Counted]] = {}
+def images(progress: Progress, runner: Runner) -> tuple[dict[str, Path], Path]:
+    """The folder of each table's images, and the board's device tree."""
+    loaded = load_system(SYSTEM)
+    built = build(loaded, runner, progress)
+    first, source = unpacked(loaded, "kernel", runner, progress)
+    old = unpack.step("xen", sources.fetch(Wanted("xen", OLD_SOURCE, ROOT), runner.cache, progress))
+    ids = {unpackers.KERNEL: built.ids[unpackers.KERNEL], unpackers.SOURCE: first.step_id({})}
+    ids[unpackers.OLD] = old.step_id({})
+    results = {unpackers.KERNEL: built.results[unpackers.KERNEL], unpackers.SOURCE: source}
+    results[unpackers.OLD] = runner.run(old, ids[unpackers.OLD], {})
+    wanted = [t.images for t in published.TABLES] + [a.images for a in ALTERNATIVES if a.images]
+    found = {}
+    for each in wanted:
+        step = unpackers.step(each, load_board(BOARD).arch)
+        needed = {name: results[name] for name in step.needs}
+        found[each.name] = runner.run(step, step.step_id(ids), needed)
+    return found, results[unpackers.KERNEL] / "unchanged.dtb"
+
+
+def measure() -> published.Measured:
+    """Counts everything that the published tables, and what is looked at beside them, need."""
+    progress = Progress()
+    board, step, runner = load_board(BOARD), plugin.step(), Runner(Cache(cache_dir()), progress)
+    library = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
+    folders, device_tree = images(progress, runner)
+
+    def counted(what: str, job: Job) -> published.Counted:
+        with tempfile.TemporaryDirectory() as folder:
+            found = count(board, job, library, device_tree, Path(folder))
+        print(f"{what}, {job.image.name}: {found.instructions:,} instructions", flush=True)
+        return found
+
+    tables: dict[str, dict[str, published.Counted]] = {}
     for table in published.TABLES:
-        rows = found[table.id] = {}
-        for name in published.COMPRESSORS:
-            image = images / table.images / f"zImage-{name.upper()}"
-            job = Job(image, table.as_counted, table.address)
-            with tempfile.TemporaryDirectory() as folder:
-                rows[name] = count(board, job, library, device_tree, Path(folder))
-            print(f"{table.id}, {name}: {rows[name].instructions:,} instructions", flush=True)
-    sizes = {name: (images / f"zImage-{name.upper()}").stat().st_size for name in published.COMPRESSORS}
-    return published.Measured((images / "Image").stat().st_size, sizes, found)
+        path, core = folders[table.images.name], load_core(table.core)
+        jobs = {n: Job(path / unpackers.image(n), core, table.address) for n in unpackers.COMPRESSORS}
+        tables[table.id] = {name: counted(table.id, job) for name, job in jobs.items()}
+    others: dict[str, dict[str, published.Counted]] = {}
+    for one in (a for a in ALTERNATIVES if a.counted):
+        path, address = folders[(one.images or one.table.images).name], one.table.address
+        jobs = {n: Job(path / unpackers.image(n), one.core, address, one.allocates) for n in one.names}
+        others[one.id] = {name: counted(one.id, job) for name, job in jobs.items()}
+    return published.Measured(tables, others)
 
 
 def page(measured: published.Measured) -> Iterator[str]:
@@ -125,29 +169,52 @@ def page(measured: published.Measured) -> Iterator[str]:
     yield ""
     yield from published.INTRODUCTION.strip().splitlines()
     for table in published.TABLES:
-        about = table.about.replace("CONSTANT", f"{table.constant_ms:.0f}")
+        about = table.about.replace("CONSTANT", f"{table.constant_ms:,.0f}")
         yield from ("", f"## {table.title}", "", *about.strip().splitlines(), "")
-        yield "| | published, ms | here, ms | ratio | issue, ms | memory, ms | 2 ns an instruction |"
-        yield "|---|---:|---:|---:|---:|---:|---:|"
+        yield (
+            "| | image, published | here | published, ms | here, ms | ratio | issue, ms | memory, ms | "
+            "2 ns an instruction |"
+        )
+        yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
         for row in published.rows(table, measured):
+            image = measured.counted[table.id][row.name].image_bytes
             yield (
-                f"| {row.name} | {row.published_ms:,.0f} | {row.ours_ms:,.0f} | {row.ratio:.2f} | "
+                f"| {row.name} | {published.image_bytes(table, row.name):,} | {image:,} | "
+                f"{row.published_ms:,.0f} | {row.ours_ms:,.0f} | {row.ratio:.2f} | "
                 f"{row.issue_ms:,.0f} | {row.memory_ms:,.0f} | {row.flat_ratio:.2f} |"
             )
         yield from ("", published.summary(table, measured))
+    yield from _held_out(measured)
+    yield from _otherwise(measured)
+
+
+def _held_out(measured: published.Measured) -> Iterator[str]:
+    yield from ("", "## Held out", "", *held_out.ABOUT.strip().splitlines(), "")
+    yield "| fitted to | cycles an instruction | error there | predicted | error | its rows |"
+    yield "|---|---:|---:|---|---:|---|"
+    for one in held_out.outcomes(published.TABLES, measured):
+        there, error = one.medians
+        rows = ", ".join(f"{name} {ratio:.2f}" for name, ratio in one.errors[1].items())
+        yield (
+            f"| {one.fitted.title} | {one.instruction_millicycles / 1000:.2f} | {there:.1%} | "
+            f"{one.predicted.title} | {error:.1%} | {rows} |"
+        )
+
+
+def _otherwise(measured: published.Measured) -> Iterator[str]:
+    yield from ("", "## What matters", "", *ABOUT.strip().splitlines(), "")
+    yield "| otherwise | table | row | ratio above | ratio then |"
+    yield "|---|---|---|---:|---:|"
+    for one in compared(measured):
+        yield f"| {one.title} | {one.table.title} | {one.name} | {one.ratio:.2f} | {one.otherwise:.2f} |"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compares a core's model with published decompressors.")
-    parser.add_argument("--images", type=Path, help="the folder of the five images")
-    parser.add_argument("--device-tree", type=Path, help="of the board (default: board.dtb there)")
     parser.add_argument("--page", action="store_true", help="count nothing, only write the page")
     args = parser.parse_args()
     if not args.page:
-        if not args.images:
-            parser.error("--images, or --page")
-        measured = measure(args.images, args.device_tree or args.images / "board.dtb")
-        published.KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1) + b"\n")
+        published.KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(measure()), indent=1) + b"\n")
     PAGE.write_text("\n".join(page(published.kept())) + "\n")
     return 0
 

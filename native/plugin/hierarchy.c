@@ -94,7 +94,7 @@ uint32_t bs_hierarchy_load(struct bs_hierarchy *h, uint64_t address)
 }
 
 /* A store that goes past the first cache: runs of stores to a line are one. */
-static void pass_by(struct bs_hierarchy *h, uint64_t line)
+static void pass_by(struct bs_hierarchy *h, uint64_t line, bool allocates)
 {
 	for (uint32_t i = 0; i < BS_WRITE_BUFFER; i++)
 		if (h->buffered[i] == line)
@@ -110,7 +110,7 @@ static void pass_by(struct bs_hierarchy *h, uint64_t line)
 	if (slot != BS_NO_SLOT) {
 		h->second.dirty[slot] = true;
 		bs_count(h, BS_STORE_L2);
-	} else if (h->second.write_allocate) {
+	} else if (h->second.write_allocate && allocates) {
 		uint64_t victim;
 
 		bs_count(h, BS_STORE_FILL);
@@ -121,7 +121,7 @@ static void pass_by(struct bs_hierarchy *h, uint64_t line)
 	}
 }
 
-uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address)
+uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address, bool allocates)
 {
 	uint64_t line = address >> h->data.line_shift, victim;
 	uint32_t slot = bs_cache_find(&h->data, line);
@@ -130,8 +130,8 @@ uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address)
 		h->data.dirty[slot] = true;
 		return slot;
 	}
-	if (!h->data.write_allocate) {
-		pass_by(h, line);
+	if (!h->data.write_allocate || !allocates) {
+		pass_by(h, line, allocates);
 		return BS_NO_SLOT;
 	}
 	bs_count(h, from_second(h, line, h->data.line_shift, false) ? BS_STORE_L2 : BS_STORE_FILL);

@@ -34,8 +34,21 @@ enum bs_count {
 	BS_TAKEN,	  /* branches */
 	BS_MISPREDICTED,
 	BS_POLLED_NS,	  /* virtual time in loops that ask a device again and again */
+	BS_SPLIT_LOAD,	  /* accesses across a boundary that the core reads or writes up to in one go */
+	BS_SPLIT_STORE,
+	/* By what blocks of instructions hold (classes.h): */
+	BS_MULTIPLY,
+	BS_DIVIDE,
+	BS_SHIFT,	  /* by a register */
+	BS_SCALED,	  /* loads and stores whose offset is a register that is shifted */
+	BS_MORE_REGISTERS, /* beyond the first of an instruction that loads or stores many */
+	BS_LOAD_USE,	  /* words that the very next instruction uses */
+	BS_NARROW_USE,	  /* bytes and half words: 2 for one that the next uses, 1 for the next but one */
 	BS_COUNTS,
 };
+
+#define BS_CLASSES BS_MULTIPLY /* the first of these */
+#define BS_N_CLASSES (BS_COUNTS - BS_CLASSES)
 
 #define BS_WRITE_BUFFER 4
 
@@ -64,7 +77,8 @@ void bs_hierarchy_switch(struct bs_hierarchy *h, bool data, bool code, bool tran
 
 /* Accesses by physical address that may be cached. Each returns the slot of L1, or BS_NO_SLOT. */
 uint32_t bs_hierarchy_load(struct bs_hierarchy *h, uint64_t address);
-uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address);
+/* `allocates`: whether the software has memory there brought in by stores, where a cache does so at all. */
+uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address, bool allocates);
 uint32_t bs_hierarchy_fetch(struct bs_hierarchy *h, uint64_t address);
 
 /* The page of an access: a walk unless its TLB has it. Returns the slot. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "classes.h"
 #include "clock.h"
 #include "cpus.h"
 #include "hierarchy.h"
@@ -15,6 +16,7 @@
 #include "timing_file.h"
 
 #define FILTER 1024u
+#define ALIGNED 3u /* bits of addresses that are 0 where accesses of any size are aligned well enough */
 #define FETCH_SHIFT 5 /* uncached code comes in blocks of 32 bytes */
 #define SURE_BYTES (1u << 20) /* of memory whose beginning other memory may hide while the board starts */
 
@@ -24,7 +26,8 @@ struct run {
 	struct bs_branch end;
 	uint64_t vaddr, page, chunks;
 	uint32_t insns, n_lines, tlb_slot;
-	bool in_memory;
+	bool in_memory, has_classes;
+	uint8_t classes[BS_N_CLASSES];
 	struct line {
 		uint64_t address;
 		uint32_t slot;
@@ -175,7 +178,8 @@ static void access(qemu_plugin_meminfo_t info, uint64_t vaddr, uint64_t insn, bo
 		return;
 	uint64_t line = vaddr >> t.h.data.line_shift, page = page_of(vaddr, physical);
 	uint32_t tlb_slot = t.h.translates ? bs_hierarchy_page(&t.h, page, false) : 0;
-	uint32_t slot = store ? bs_hierarchy_store(&t.h, physical) : bs_hierarchy_load(&t.h, physical);
+	bool allocates = !t.watch->flat_passes || physical != vaddr;
+	uint32_t slot = store ? bs_hierarchy_store(&t.h, physical, allocates) : bs_hierarchy_load(&t.h, physical);
 	if (slot == BS_NO_SLOT) {
 		t.stored_line = line;
 		return;
@@ -193,6 +197,15 @@ static bool is_recent(const struct recent *r, uint64_t line)
 	       (!t.h.translates || t.h.data_tlb.tag[r->tlb_slot] == r->page);
 }
 
+/* An access that is not aligned and crosses a boundary which the core cannot cross in one go. */
+static void look_for_split(qemu_plugin_meminfo_t info, uint64_t vaddr, bool store)
+{
+	uint64_t boundary = t.watch->split[store];
+
+	if (boundary && (vaddr & (boundary - 1)) + (1u << qemu_plugin_mem_size_shift(info)) > boundary)
+		bs_count(&t.h, store ? BS_SPLIT_STORE : BS_SPLIT_LOAD);
+}
+
 static void on_load(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
 {
 	uint64_t line = vaddr >> t.h.data.line_shift;
@@ -200,6 +213,8 @@ static void on_load(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vadd
 
 	(void)vcpu;
 	t.h.counts[BS_LOADS]++;
+	if (vaddr & ALIGNED)
+		look_for_split(info, vaddr, false);
 	if (!is_recent(r, line)) {
 		access(info, vaddr, (uintptr_t)udata, false);
 		return;
@@ -215,6 +230,8 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 
 	(void)vcpu;
 	t.h.counts[BS_STORES]++;
+	if (vaddr & ALIGNED)
+		look_for_split(info, vaddr, true);
 	if (is_recent(r, line)) {
 		t.h.data.dirty[r->slot] = true;
 		bs_cache_use(&t.h.data, r->slot);
@@ -259,6 +276,14 @@ static void fetch(struct run *r)
 		r->tlb_slot = bs_hierarchy_page(&t.h, r->page, true);
 }
 
+static void add_classes(const struct run *r)
+{
+	for (unsigned int i = 0; i < BS_N_CLASSES; i++) {
+		t.h.counts[BS_CLASSES + i] += r->classes[i];
+		t.h.own[BS_CLASSES + i] += r->classes[i];
+	}
+}
+
 static void on_block(unsigned int vcpu, void *udata)
 {
 	struct run *r = udata;
@@ -276,6 +301,8 @@ static void on_block(unsigned int vcpu, void *udata)
 	t.last = r;
 	t.h.own = r->block->own;
 	r->block->insns += r->insns;
+	if (r->has_classes)
+		add_classes(r);
 	if (t.h.caches_code)
 		fetch(r);
 	else
@@ -346,6 +373,9 @@ static struct run *new_run(struct qemu_plugin_tb *tb, struct bs_counted *block)
 	r->end.behind = r->end.address + qemu_plugin_insn_size(last);
 	r->end.call = bs_opcode_is(all->call, all->n_call, last);
 	find_lines(r, tb);
+	bs_classes_count(&all->timing, tb, r->classes);
+	for (unsigned int i = 0; i < BS_N_CLASSES; i++)
+		r->has_classes |= r->classes[i];
 	return r;
 }
 

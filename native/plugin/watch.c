@@ -11,6 +11,7 @@
 #include "virtio_disk.h"
 #include "watch_line.h"
 #include "watch_port.h"
+#include "watch_classes.h"
 #include "watch_timing.h"
 
 static bool add_io(struct bs_watch *w, const struct bs_line *l)
@@ -272,6 +273,8 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},
 		{"control-by", bs_watch_add_control_by}, {"large", bs_watch_add_large},
 		{"uncached", bs_watch_add_uncached}, {"part", bs_watch_add_part},
+		{"costs", bs_watch_add_costs}, {"loads", bs_watch_add_loads}, {"reads", bs_watch_add_reads},
+		{"split", bs_watch_set_split}, {"flat-passes", bs_watch_set_flat_passes},
 	};
 	const char *what = l->word[0];
 

@@ -96,6 +96,8 @@
 #define BS_MAX_HAS 4
 #define BS_MAX_CONTROL 4
 #define BS_MAX_PARTS 32
+#define BS_MAX_CLASSES 64
+#define BS_MAX_FIELDS 3
 
 struct bs_io {
 	uint32_t id;
@@ -197,6 +199,21 @@ struct bs_opcode {
 	uint64_t mask, value;
 };
 
+enum bs_class_group { BS_GROUP_COSTS, BS_GROUP_LOADS, BS_GROUP_READS };
+
+/* A rule for instructions like `opcode`: classes.h. The first one of a group counts. */
+struct bs_class {
+	enum bs_class_group group;
+	struct bs_opcode opcode;
+	uint32_t count; /* of BS_GROUP_COSTS; BS_COUNTS: none */
+	uint64_t list;	/* of BS_MORE_REGISTERS: a bit for each register */
+	bool narrow;	/* of BS_GROUP_LOADS */
+	struct {
+		uint8_t shift, bits;
+	} field[BS_MAX_FIELDS]; /* numbers of registers: what is loaded, or read */
+	size_t n_fields;
+};
+
 enum bs_cache_name { BS_CODE, BS_DATA, BS_SECOND, BS_CODE_TLB, BS_DATA_TLB, BS_CACHES };
 
 /* The counting pass: watch_timing.h. */
@@ -218,6 +235,10 @@ struct bs_timing {
 	size_t n_uncached;
 	uint64_t part[BS_MAX_PARTS];
 	size_t n_parts;
+	uint64_t split[2]; /* loads, stores: a power of 2; 0: they may lie anywhere */
+	bool flat_passes;  /* memory that is mapped as it is, is not brought in by stores */
+	struct bs_class classes[BS_MAX_CLASSES];
+	size_t n_classes;
 };
 
 struct bs_watch {

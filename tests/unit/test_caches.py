@@ -53,7 +53,8 @@ int main(void)
 		case 'x': { uint64_t data = number(&at), code = number(&at);
 			bs_hierarchy_switch(&h, data, code, true); break; }
 		case 'l': bs_hierarchy_load(&h, number(&at)); break;
-		case 's': bs_hierarchy_store(&h, number(&at)); break;
+		case 's': { uint64_t address = number(&at);
+			bs_hierarchy_store(&h, address, number(&at)); break; }
 		case 'f': bs_hierarchy_fetch(&h, number(&at)); break;
 		case 'p': bs_hierarchy_page(&h, number(&at), false); break;
 		case 'b': { uint64_t n = number(&at), address = number(&at), call = number(&at), next = number(&at);
@@ -201,19 +202,19 @@ class Model:
             self.last_read = line
         self._back(self.data.put(line, 0))
 
-    def store(self, address: int) -> None:
+    def store(self, address: int, allocates: bool) -> None:
         line = address // self.data.line
         held = self.data.find(line)
         if held:
             held[1] = 1
-        elif self.data.allocates:
+        elif self.data.allocates and allocates:
             self.count(Count.STORE_L2 if self._behind(line, self.data) else Count.STORE_FILL)
             self._back(self.data.put(line, 1))
         elif line not in self.buffered:
             self.buffered = [*self.buffered, line][-4:]
-            self._past(line)
+            self._past(line, allocates)
 
-    def _past(self, line: int) -> None:
+    def _past(self, line: int, allocates: bool) -> None:
         if not self.second:
             self.count(Count.WRITTEN)
             return
@@ -222,7 +223,7 @@ class Model:
         if held:
             held[1] = 1
             self.count(Count.STORE_L2)
-        elif self.second.allocates:
+        elif self.second.allocates and allocates:
             self.count(Count.STORE_FILL)
             if self.second.put(number, 1) is not None:
                 self.count(Count.WRITTEN)
@@ -281,15 +282,22 @@ def test_counts_are_those_of_the_plain_model(program: Path, shape: str) -> None:
     lines += [f"S {' '.join(map(str, second))}"] if second else []
     lines += ["g", "x 1 1"]
     model.switch(True)
-    does = {"l": model.load, "s": model.store, "f": model.fetch, "p": model.page}
+    does = {"l": model.load, "f": model.fetch, "p": model.page}
+    # Boot loaders map memory so that stores bring nothing in, kernels do not.
+    maps = random.Random(shape + "s")
     for what, where in _trace(random.Random(shape), 20_000):
         if what == "x":
             model.switch(bool(where))
             lines.append(f"x {where} {where}")
         else:
             number = where // 512 if what == "p" else where
-            does[what](number)
-            lines.append(f"{what} {number}")
+            if what == "s":
+                allocates = maps.random() < 0.7
+                model.store(number, allocates)
+                lines.append(f"s {number} {int(allocates)}")
+            else:
+                does[what](number)
+                lines.append(f"{what} {number}")
     assert [int(word) for word in run(program, lines)] == model.counts
     assert model.counts[Count.LOAD_MEMORY] > 100 and model.counts[Count.WALK_DATA] > 100
     assert model.counts[Count.WRITTEN] > 100

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.boards.profile import load_board
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import NONE, Count
 from bootscope.cores.price import PARTS, price
 from bootscope.cores.profile import core_dir, core_names, load_core, without_second
+from bootscope.emulator import timing_pass
 
 A8 = (core_dir() / "cortex-a8.toml").read_text()
 
@@ -60,6 +62,11 @@ def changed(tmp_path: Path, old: str, new: str) -> str:
         (r"read_ns = \{ value = 184", "read_ns = { value = -1", "costs.read_ns.value: expected 0 or more"),
         (r"^second_hit_cycles.*\n", "", "costs: expected second_hit_cycles"),
         (r'architecture = "arm"', 'architecture = "vax"', "architecture: expected one of"),
+        (
+            r"load_bytes = \{ value = 16",
+            "load_bytes = { value = 12",
+            "unaligned.load_bytes.value: expected 0, or",
+        ),
         (r"schema = 1", "schema = 2", "schema: expected 1, got 2"),
     ],
 )
@@ -101,7 +108,33 @@ def test_parts_add_up_to_waiting_for_memory() -> None:
         prices = price(load_core(name))
         counts = tuple(drawn.randrange(1000) for _ in Count)
         assert sum(prices.part_ps(counts, part) for part in PARTS) == prices.memory_ps(counts)
-        assert prices.memory_ps(NONE) == prices.branch_ps(NONE) == 0
+        assert prices.memory_ps(NONE) == prices.more_ps(NONE) == 0
+
+
+def test_classes_and_split_accesses_are_part_of_issuing() -> None:
+    a8, nine = price(load_core("cortex-a8")), price(load_core("arm926ej-s"))
+    kinds = (Count.SPLIT_STORE, Count.LOAD_USE, Count.NARROW_USE, Count.SCALED, Count.MORE_REGISTERS)
+    counts = tuple(1000 if kind in kinds else 0 for kind in Count)
+    assert a8.memory_ps(counts) == nine.memory_ps(counts) == 0
+    # 8 cycles of 1 ns for each store on one, 1 cycle of 5 ns for each of the others on the other.
+    assert a8.more_ps(counts) == 1000 * 8 * 1000 and nine.more_ps(counts) == 4 * 1000 * 5000
+
+
+def test_counts_of_other_boundaries_are_not_taken_for_these(tmp_path: Path) -> None:
+    other = load_core(changed(tmp_path, r"load_bytes = \{ value = 16", "load_bytes = { value = 32"))
+    assert other.geometry_id != load_core("cortex-a8").geometry_id
+    assert load_core("cortex-a8").geometry["split"] == [16, 8]
+
+
+def test_a_core_that_heeds_no_page_tables_has_counts_of_its_own(tmp_path: Path) -> None:
+    line = '[caches.page_hints]\nvalue = false\nsource = "here"\n\n[caches.code]'
+    own = load_core(changed(tmp_path, r"^\[caches.code\]", line))
+    plain, board = load_core("cortex-a8"), load_board("cubieboard")
+    assert plain.caches.heeds_pages and not own.caches.heeds_pages
+    assert own.geometry_id != plain.geometry_id
+    told = [timing_pass.lines(board, core, tmp_path / "x", [], []) for core in (plain, own)]
+    assert timing_pass.FLAT_PASSES in told[0] and timing_pass.FLAT_PASSES not in told[1]
+    assert [line for line in told[0] if line != timing_pass.FLAT_PASSES] == told[1]
 
 
 def test_l2_can_be_left_out() -> None:

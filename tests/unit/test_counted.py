@@ -103,7 +103,7 @@ def spread(records: list[Record], entries: list[Entry], hooks: dict[int, str]) -
     return [r.time_ns for r in found.records], found.memory_ns
 
 
-INSN_PS, READ_NS = 1050, 184
+INSN_PS, READ_NS = 970, 184
 """The Cortex-A8's, as its profile has them."""
 
 
@@ -112,7 +112,7 @@ def test_instructions_and_waits_add_up() -> None:
     entries = [Entry(2, False, counts(load_memory=10)), Entry(3, False, counts(load_memory=1))]
     times, memory = spread(records, entries, {1: "x"})
     first = 1000 * INSN_PS // 1000 + 10 * READ_NS
-    assert times == [0, first, first + 1050 + READ_NS]
+    assert times == [0, first, first + INSN_PS + READ_NS]
     assert memory == [0, 10 * READ_NS, 11 * READ_NS]
 
 
@@ -120,7 +120,7 @@ def test_sleep_and_loops_that_wait_for_a_clock_are_not_stretched() -> None:
     records: list[Record] = [hook(0), Idle(5000, 5000), hook(5000, 2), hook(9000, 3), hook(9200)]
     entries = [Entry(4, False, counts(load_memory=50)), Entry(5, False, counts(load_memory=1))]
     times, memory = spread(records, entries, {1: "x", 2: "delay", 3: "delay.end"})
-    assert times == [0, 5000, 5000, 9000, 9000 + 105 + READ_NS]
+    assert times == [0, 5000, 5000, 9000, 9000 + 100 * INSN_PS // 1000 + READ_NS]
     assert memory == [0, 0, 0, 0, READ_NS]
 
 

@@ -105,7 +105,7 @@ def _functions(evidence: Evidence, timing: Timing) -> _Functions:
 
 
 def _issue_weight(sum_: _Sum, prices: Price) -> int:
-    return sum_.instructions * prices.instruction_ps + prices.branch_ps(_tuple(sum_))
+    return sum_.instructions * prices.instruction_ps + prices.more_ps(_tuple(sum_))
 
 
 def _tuple(sum_: _Sum) -> Counts:

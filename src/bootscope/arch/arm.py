@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cache
 
 from bootscope.arch import nzcv
+from bootscope.arch.arm_classes import ARM_CLASSES
 from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     Architecture,
@@ -183,7 +184,9 @@ ARM = Architecture(
     },
     load_instructions=_load,
     # SCTLR's bits M, C and I, of both worlds. mcr p15 to c1 (SCTLR), c2 (page tables), c8 (TLB) and c13
-    # (CONTEXTIDR), as ARM and as Thumb code. Linux maps its memory by sections of 1 MiB.
+    # (CONTEXTIDR), as ARM and as Thumb code. Linux maps its memory by sections of 1 MiB. What unpacks it
+    # (arch/arm/boot/compressed/head.S: CB_BITS) and U-Boot (DCACHE_WRITEBACK) have TEX 0, C and B: written
+    # back, not allocated by stores.
     control=Control(
         registers=("SCTLR_S", "SCTLR"),
         translates=0x1,
@@ -195,5 +198,7 @@ ARM = Architecture(
         ),
         large=((0xC0000000, 0xF0000000),),
         large_shift=20,
+        flat_passes=True,
     ),
+    classes=ARM_CLASSES,
 )

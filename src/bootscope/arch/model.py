@@ -34,6 +34,18 @@ class Opcode:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """What an instruction is that takes longer than others, or which registers it loads or reads: the words
+    `kind` of the plugin's watch file (native/plugin/watch_classes.h) for instructions like `opcode`.
+    `fields`: (shift, bits) of the numbers of registers in it; `registers`: a bit for each that it moves."""
+
+    kind: str
+    opcode: Opcode
+    fields: tuple[tuple[int, int], ...] = ()
+    registers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """Instructions with the one-byte `opcode` give `size` bytes to the I/O port in register `port` (empty:
     that in the byte behind the opcode): those of register `value`, or, where they `repeat`, those in memory
@@ -64,7 +76,8 @@ class Control:
     the one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
     translated, data and code are cached; 0 for what is never switched (caches are on, then). `changed_by`:
     what writes these registers, those of page tables, and the TLB. `large`: addresses of the kernel that are
-    translated in pages of 2**`large_shift` bytes."""
+    translated in pages of 2**`large_shift` bytes. `flat_passes`: stores bring no lines into a cache where
+    memory is mapped as it is, which is how boot loaders map it."""
 
     registers: tuple[str, ...]
     translates: int
@@ -73,6 +86,7 @@ class Control:
     changed_by: tuple[Opcode, ...]
     large: tuple[tuple[int, int], ...]
     large_shift: int
+    flat_passes: bool = False
 
 
 class Instructions(Protocol):
@@ -253,6 +267,8 @@ class Architecture:
     ports: Ports | None = None
     control: Control | None = None
     """None where nobody has described it, so that caches cannot be followed."""
+    classes: tuple[Rule, ...] = ()
+    """Of instructions; empty where nobody has described them: all of them take the same time, then."""
     unpacker_moves: int = 0
     """Where the image of a kernel that unpacks itself holds how many bytes of memory it needs, for an
     architecture where the code that unpacks it moves to the end of these; 0 where it does not."""

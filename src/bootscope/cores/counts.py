@@ -31,6 +31,15 @@ class Count(IntEnum):
     TAKEN = 19
     MISPREDICTED = 20
     POLLED_NS = 21
+    SPLIT_LOAD = 22
+    SPLIT_STORE = 23
+    MULTIPLY = 24
+    DIVIDE = 25
+    SHIFT = 26
+    SCALED = 27
+    MORE_REGISTERS = 28
+    LOAD_USE = 29
+    NARROW_USE = 30
 
 
 Counts = tuple[int, ...]

@@ -8,11 +8,14 @@ from operator import mul
 
 from bootscope.core.settings import Sourced
 from bootscope.cores.counts import Count, Counts
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import Classes, Core, Unaligned
 
 _PS_A_SECOND = 10**12
 _PS = 1000
-BRANCHES = (Count.TAKEN, Count.MISPREDICTED)
+ISSUE = (
+    *(Count.TAKEN, Count.MISPREDICTED, Count.MULTIPLY, Count.DIVIDE, Count.SHIFT, Count.SCALED),
+    *(Count.MORE_REGISTERS, Count.LOAD_USE, Count.NARROW_USE, Count.SPLIT_LOAD, Count.SPLIT_STORE),
+)
 """What is part of issuing instructions, and no waiting for memory."""
 PARTS: dict[str, tuple[Count, ...]] = {
     "l2": (Count.FETCH_L2, Count.LOAD_L2, Count.STORE_L2),
@@ -23,6 +26,15 @@ PARTS: dict[str, tuple[Count, ...]] = {
     "device": (Count.DEVICE_LOAD, Count.DEVICE_STORE),
 }
 """What one waits for memory for, in parts that add up to all of it."""
+_CLASSES = {
+    Count.MULTIPLY: "multiply_millicycles",
+    Count.DIVIDE: "divide_millicycles",
+    Count.SHIFT: "shift_millicycles",
+    Count.SCALED: "scaled_millicycles",
+    Count.MORE_REGISTERS: "register_millicycles",
+    Count.LOAD_USE: "load_use_millicycles",
+    Count.NARROW_USE: "narrow_use_millicycles",
+}
 
 
 @dataclass(frozen=True)
@@ -35,11 +47,11 @@ class Price:
     def memory_ps(self, counts: Counts) -> int:
         """Waiting for memory and devices."""
         every: int = sum(map(mul, counts, self.event_ps))
-        return every - self.branch_ps(counts)
+        return every - self.more_ps(counts)
 
-    def branch_ps(self, counts: Counts) -> int:
-        """What branches add to the instructions."""
-        return sum(counts[kind] * self.event_ps[kind] for kind in BRANCHES)
+    def more_ps(self, counts: Counts) -> int:
+        """What branches, classes of instructions and split accesses add to the time of instructions."""
+        return sum(counts[kind] * self.event_ps[kind] for kind in ISSUE)
 
     def part_ps(self, counts: Counts, part: str) -> int:
         """One of PARTS of :meth:`memory_ps`."""
@@ -80,4 +92,10 @@ def price(core: Core) -> Price:
         Count.TAKEN: millicycles(costs.taken_branch_millicycles.value),
         Count.MISPREDICTED: millicycles(1000 * costs.mispredicted_cycles.value),
     }
+    if isinstance(core.unaligned, Unaligned):
+        each[Count.SPLIT_LOAD] = millicycles(1000 * core.unaligned.load_cycles.value)
+        each[Count.SPLIT_STORE] = millicycles(1000 * core.unaligned.store_cycles.value)
+    if isinstance(core.classes, Classes):
+        for kind, name in _CLASSES.items():
+            each[kind] = millicycles(getattr(core.classes, name).value)
     return Price(millicycles(costs.instruction_millicycles.value), tuple(each.get(kind, 0) for kind in Count))

@@ -22,6 +22,12 @@ _LARGEST = 1 << 30
 _MOST_ENTRIES = 1 << 16
 _MOST_RETURNS = 64
 """As many as the plugin keeps."""
+ALONE = ("branches", "split")
+"""What is no cache in the geometry of a core."""
+PAGE_HINTS = "page-hints"
+_LARGEST_BOUNDARY = 4096
+COUNTING = 2
+"""Rises when the plugin counts more, or otherwise, so that what was counted before is not taken for it."""
 
 
 class Chosen(Setting, frozen=True):
@@ -54,11 +60,18 @@ class Cache(Setting, frozen=True):
 
 
 class Caches(Setting, frozen=True):
-    """The caches of a core. `second` is of code and data."""
+    """The caches of a core. `second` is of code and data. `page_hints`: whether page tables decide where
+    stores bring lines in, of caches that do so; without it they do."""
 
     code: Cache
     data: Cache
     second: Cache | msgspec.UnsetType = msgspec.UNSET
+    page_hints: Switched | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def heeds_pages(self) -> bool:
+        """Whether page tables decide where stores bring lines in."""
+        return not isinstance(self.page_hints, Switched) or self.page_hints.value
 
 
 class Tlb(Setting, frozen=True):
@@ -107,6 +120,30 @@ class Costs(Setting, frozen=True):
     second_hit_cycles: Sourced | msgspec.UnsetType = msgspec.UNSET
 
 
+class Unaligned(Setting, frozen=True):
+    """What accesses cost that cross a multiple of so many bytes; 0 bytes: nothing is crossed."""
+
+    load_bytes: Sourced
+    load_cycles: Sourced
+    store_bytes: Sourced
+    store_cycles: Sourced
+
+
+class Classes(Setting, frozen=True):
+    """What instructions of a class take more than others: a multiplication, a division, a shift by a
+    register, a load or store at a shifted register, each register beyond the first that one instruction
+    moves, a word that the next instruction uses, each of the two instructions that come too early for a byte
+    or half word."""
+
+    multiply_millicycles: Sourced
+    divide_millicycles: Sourced
+    shift_millicycles: Sourced
+    scaled_millicycles: Sourced
+    register_millicycles: Sourced
+    load_use_millicycles: Sourced
+    narrow_use_millicycles: Sourced
+
+
 class Core(Setting, frozen=True):
     """A core profile. `not_modelled`: what is known to be missing for this very core."""
 
@@ -118,6 +155,8 @@ class Core(Setting, frozen=True):
     tlb: Tlbs
     branches: Branches
     costs: Costs
+    unaligned: Unaligned | msgspec.UnsetType = msgspec.UNSET
+    classes: Classes | msgspec.UnsetType = msgspec.UNSET
     not_modelled: str = ""
 
     @property
@@ -129,14 +168,19 @@ class Core(Setting, frozen=True):
             found[name] = [*shape, cache.policy.value, int(cache.allocates)]
         for name, tlb in _tlbs(self):
             found[f"{name}-tlb"] = [tlb.entries.value, tlb.ways.value, 1, tlb.policy.value, 0]
+        if not self.caches.heeds_pages:
+            found[PAGE_HINTS] = [0]
         b = self.branches
+        if isinstance(self.unaligned, Unaligned):
+            found["split"] = [self.unaligned.load_bytes.value, self.unaligned.store_bytes.value]
         found["branches"] = [b.counters.value, b.history_bits.value, b.targets.value, b.returns.value]
         return found
 
     @property
     def geometry_id(self) -> str:
         """A name for the geometry: cores with the same one share their counts."""
-        return hashlib.sha256(msgspec.json.encode(self.geometry, order="sorted")).hexdigest()[:16]
+        what = {"counting": COUNTING, **self.geometry}
+        return hashlib.sha256(msgspec.json.encode(what, order="sorted")).hexdigest()[:16]
 
 
 def without_second(core: Core) -> Core:
@@ -197,6 +241,8 @@ def _check(core: Core, path: Path) -> None:
         _check_tlb(tlb, path, f"tlb.{name}")
     _check_levels(core, path)
     _check_branches(core.branches, path)
+    if isinstance(core.unaligned, Unaligned):
+        _check_unaligned(core.unaligned, path)
     if not core.costs.clock_hz.value:
         raise expected(path, "costs.clock_hz.value", "a number above 0")
 
@@ -267,3 +313,10 @@ def _check_branches(branches: Branches, path: Path) -> None:
         raise expected(path, "branches.history_bits.value", "a number from 0 to 20")
     if branches.returns.value > _MOST_RETURNS:
         raise expected(path, "branches.returns.value", f"a number from 0 to {_MOST_RETURNS}")
+
+
+def _check_unaligned(unaligned: Unaligned, path: Path) -> None:
+    for name in ("load_bytes", "store_bytes"):
+        number = getattr(unaligned, name).value
+        if number and (not _is_power(number) or number > _LARGEST_BOUNDARY):
+            raise expected(path, f"unaligned.{name}.value", f"0, or a power of 2 up to {_LARGEST_BOUNDARY}")

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bootscope.arch.model import Control
+from bootscope.arch.model import Control, Rule
 from bootscope.boards.profile import Board
 from bootscope.capture import counted, record, stream
 from bootscope.capture.record import BootInfo, RunInfo
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.text import seconds
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import ALONE, PAGE_HINTS, Core
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
@@ -25,6 +25,8 @@ _COUNTS, _PASS = "counts.bin", "pass"
 _UNIT_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SPARE_BYTES = 1 << 24
 """Below a kernel's first address its memory begins at a multiple of this."""
+FLAT_PASSES = "flat-passes"
+"""The line that says that stores to memory which is mapped as it is bring no lines in."""
 PATIENCE = 8
 """How many times longer than a plain boot the pass may take."""
 
@@ -66,15 +68,26 @@ def lines(
     control = control_of(board, core)
     found = [f"timing {path} {_range(memory_of(board))}"]
     for name, words in core.geometry.items():
-        what = "branches" if name == "branches" else f"cache {name}"
+        if name == PAGE_HINTS:
+            continue  # is told by FLAT_PASSES
+        what = name if name in ALONE else f"cache {name}"
         found.append(f"{what} {' '.join(map(str, words))}")
     bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
     found.append(f"control {bits} {' '.join(control.registers)}")
     found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
+    found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
+    found += map(class_line, board.arch.classes)
     found += [f"uncached {_range(each)}" for each in uncached]
     # What calls look like is told already where stacks are followed.
     return [*found, *(f"part {number}" for number in parts)]
+
+
+def class_line(rule: Rule) -> str:
+    """The line of a watch file for a class of instructions."""
+    o = rule.opcode
+    words = [rule.kind, f"{o.size} {o.mask:#x} {o.value:#x}", *(f"{at} {bits}" for at, bits in rule.fields)]
+    return " ".join([*words, *([f"{rule.registers:#x}"] if rule.registers else [])])
 
 
 def _range(range_: tuple[int, int]) -> str:

@@ -89,7 +89,7 @@ def _cost(part: _Stretch, prices: Price, tick_ns: int) -> tuple[int, int]:
         return 0, 0
     polled_ns = min(part.counts[Count.POLLED_NS], computing_ns)
     waits_ps = prices.memory_ps(part.counts)
-    issue_ps = (computing_ns - polled_ns) // tick_ns * prices.instruction_ps + prices.branch_ps(part.counts)
+    issue_ps = (computing_ns - polled_ns) // tick_ns * prices.instruction_ps + prices.more_ps(part.counts)
     return issue_ps + waits_ps + polled_ns * _PS, waits_ps
 
 
