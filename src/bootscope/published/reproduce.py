@@ -13,7 +13,7 @@ from bootscope.analysis.views import View, view
 from bootscope.boards.profile import Board, load_board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
-from bootscope.changes.experiment import variant, with_bases
+from bootscope.changes.experiment import variant, with_bases, with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
 from bootscope.cores.profile import Core, load_core, without_second
 from bootscope.devices.model import CardClass
@@ -35,7 +35,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     A row that cannot be built or booted is a result too. Raises UserError for a table whose base is no
     system, SpaceError where a disk is full.
     """
-    loaded = load_system(table.system)
+    loaded = with_techniques(load_system(table.system), list(table.techniques))
     base = _changed(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
     core = _core(table.board)

@@ -99,7 +99,8 @@ class OtherBoard(Setting, frozen=True):
 
 
 class Table(Setting, frozen=True):
-    """A table. `base` is the change of the system that all rows have; `reference` is the row that the
+    """A table. `base` is the change of the system that all rows have, `techniques` what is applied before it,
+    such as one that makes the kernel as small as the published one; `reference` is the row that the
     others are compared with. `until`: the milestone up to which is booted; empty: the system's last.
     `differs`: what is not as it was there; `why`: what that makes of the figures. `left_out`: what of the
     published table cannot be run here, and why.
@@ -114,6 +115,7 @@ class Table(Setting, frozen=True):
     measures: dict[str, Measure]
     rows: dict[str, Row]
     system: str = "stock"
+    techniques: tuple[str, ...] = ()
     base: Change = Change()
     board: OtherBoard | None = None
     until: str = ""
