@@ -137,7 +137,7 @@ def test_a_table_is_run_and_compared(main_here: Command, store: Store, bench: Pr
     assert "-83.0 ms" in text
     assert "+30.0 ms other direction: 0.36 times as large" in text
     assert "no figure of our own" in text
-    assert "2 of 4 changes agree" in text
+    assert "2 of 4 times agree" in text
     assert "dead: ended by panic" in text
     assert "slow, all of it: our change is CPU +30.0 ms" in text
     assert "quick, all of it: our own change" not in text
@@ -290,6 +290,8 @@ def test_all_tables_are_listed(main_here: Command) -> None:
     assert [t["id"] for t in listed] == table_ids()
     for t in listed:
         assert t["compared"] >= 1
+        assert t["compared"] == sum(kind["compared"] for kind in t["by_kind"].values())
+        assert list(t["by_kind"]) == ["times", "copies", "sizes"]
         assert (t["agree"] is None) == (t["date"] is None)
 
 
@@ -317,7 +319,7 @@ def test_what_was_kept_fits_a_narrow_terminal(name: str) -> None:
     found = stored.result(name)
     assert found
     text = printed(lambda out: verb.show(out, table(name), found))
-    assert "changes agree" in " ".join(text.split())
+    assert " agree" in " ".join(text.split())
 
 
 @pytest.mark.usefixtures("small", "bench")

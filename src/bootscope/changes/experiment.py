@@ -63,6 +63,18 @@ def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool
     return LoadedSystem(named, loaded.path)
 
 
+def with_techniques(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
+    """The system with techniques that need no boot to be filled in from: placeholders come from its file.
+
+    Raises UserError as :func:`check` does, and for a technique that needs a boot.
+    """
+    known = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+    recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
+    changes = {name: filled(recipes[name].change, known) for name in in_order(recipes)}
+    system = apply(loaded.system, composed(loaded.system, changes))
+    return LoadedSystem(system, loaded.path)
+
+
 def check_apply(recipes: Mapping[str, Recipe], known: Inventory, name: str) -> None:
     """Raises UserError when some recipes of techniques do not apply to the system called `name`, in whatever
     order, as far as what is known of it tells."""

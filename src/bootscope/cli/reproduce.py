@@ -67,27 +67,34 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json("tables", {"tables": [_short(t) for t in known]})
         return
-    columns = ("=table", "what", ">figures", ">agree", "=run")
+    columns = ("=table", "what", ">times", ">agree", ">copies", ">agree", ">sizes", ">agree", "=run")
     grid = make_table(*columns, spare=("run",), header_style="bold")
     for t in known:
         found = result(t.id)
-        compared, agree = words.score(t, found)
-        date = Text(found.date if found else "", "dim")
-        grid.add_row(t.id, t.title, str(compared), str(agree) if found else "", date)
+        cells = [
+            text
+            for tally in words.score(t, found).values()
+            for text in (str(tally.compared or ""), str(tally.agree) if found and tally.compared else "")
+        ]
+        grid.add_row(t.id, t.title, *cells, Text(found.date if found else "", "dim"))
     terminal().print(grid)
 
 
 def _short(t: Table) -> dict[str, object]:
     found = result(t.id)
-    compared, agree = words.score(t, found)
+    scores = words.score(t, found)
     return {
         "id": t.id,
         "title": t.title,
         "rows": list(t.rows),
         "published": words.published_on(t),
         "date": found.date if found else None,
-        "compared": compared,
-        "agree": agree if found else None,
+        "compared": sum(tally.compared for tally in scores.values()),
+        "agree": sum(tally.agree for tally in scores.values()) if found else None,
+        "by_kind": {
+            str(kind): {"compared": tally.compared, "agree": tally.agree if found else None}
+            for kind, tally in scores.items()
+        },
     }
 
 
@@ -120,6 +127,7 @@ def _figure(t: Table, pair: Pair) -> dict[str, object]:
         "row": pair.row,
         "against": pair.against,
         "measure": pair.measure,
+        "counts_as": str(pair.compared),
         "board": pair.figure.board,
         "kernel": pair.figure.kernel_version,
         "unit": t.measures[pair.measure].unit,

@@ -5,8 +5,11 @@ What is compared is by how much a row differs from the row it is compared with. 
 what that one came to, both differences are taken as parts of it, so that a slower board or a larger
 kernel does not matter; else they are compared as they are.
 
-They agree when they have the same sign and one is not more than twice the other, or when both are so
+They agree when they have the same sign and one is not more than FACTOR times the other, or when both are so
 small that they say nothing. In a column with several rows, the order of the rows is compared as well.
+
+Only times tell how true a time is: sizes, and copies by a card whose rate was published as well, are counted
+apart.
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ from enum import StrEnum
 
 from bootscope.published.figures import PERCENT, Published, amount, counterpart, is_change, published, unit
 from bootscope.published.reproduced import Result, Value
-from bootscope.published.tables import Table
+from bootscope.published.tables import Compared, Measure, Table
 from bootscope.techniques.model import Figure, figures
 
-FACTOR = 2
+FACTOR = 1.5
 """How much larger one change may be than the other."""
 TINY = 0.01
 """Part of the base below which a change says nothing."""
-TINY_OF = {"ns": 1_000_000, "bytes": 1_000}
+TINY_OF: dict[str, float] = {"ns": 1_000_000, "bytes": 1_000}
 """The same where no base is known: 1 ms, 1 kB."""
 _BEYOND = 100
 """How many times as large a change is where the number says no more than that the other is nothing."""
@@ -47,6 +50,7 @@ class Pair:
     row: str
     against: str
     measure: str
+    compared: Compared
     figure: Figure
     published: Published
     own: Value | None
@@ -136,12 +140,17 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
         before = table.rows[against].published
         for measure, ids in row.published.items():
             own, own_base = (_value(result, at, measure) for at in (name, against))
+            counts_as, less = table.measures[measure].compared, _less(table.measures[measure])
             others = [figures()[i] for i in before.get(measure, ()) if against != name]
             for figure in (figures()[i] for i in ids):
-                told = published(figure, counterpart(figure, others))
+                told = published(figure, counterpart(figure, others), less)
                 # A row may stand for the same published one as that with which it is compared.
                 if told and figure not in others and (against != name or is_change(figure)):
-                    yield Pair(name, against, measure, figure, told, own, own_base)
+                    yield Pair(name, against, measure, counts_as, figure, told, own, own_base)
+
+
+def _less(measure: Measure) -> int:
+    return measure.less_ns.value if measure.less_ns else 0
 
 
 def _value(result: Result, row: str, measure: str) -> Value | None:
@@ -160,7 +169,7 @@ def orders(table: Table, result: Result) -> list[Order]:
                 value = amount(figure.value, figure.unit) if counts else None
                 if own and value is not None:
                     key = (measure, figure.board, figure.seed, figure.metric)
-                    columns.setdefault(key, []).append((value, own.value))
+                    columns.setdefault(key, []).append((value - _less(table.measures[measure]), own.value))
     return [_order(key[0], key[1], column) for key, column in columns.items() if len(column) > 2]
 
 

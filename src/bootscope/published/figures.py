@@ -57,8 +57,9 @@ def amount(text: str, in_unit: str) -> float | None:
     return float(match[1]) * scale
 
 
-def published(figure: Figure, base: Figure | None) -> Published | None:
-    """A figure beside that of the row it is compared with, or beside the one printed with it.
+def published(figure: Figure, base: Figure | None, less: float = 0) -> Published | None:
+    """A figure beside that of the row it is compared with, or beside the one printed with it; `less` (ns) is
+    what both hold besides, and is taken off.
 
     None for a figure that says nothing of a change.
     """
@@ -71,6 +72,7 @@ def published(figure: Figure, base: Figure | None) -> Published | None:
     before = amount(base.value, base.unit) if base else amount(figure.baseline_value, figure.unit)
     if value is None or before is None:
         return None
+    value, before = value - less, before - less
     return Published(before, value, value - before, (value - before) / before if before else None)
 
 

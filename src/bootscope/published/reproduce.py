@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
@@ -12,8 +13,9 @@ from bootscope.analysis.views import View, view
 from bootscope.boards.profile import Board, load_board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
-from bootscope.changes.experiment import variant, with_bases
+from bootscope.changes.experiment import variant, with_bases, with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
+from bootscope.cores.profile import Core, load_core, without_second
 from bootscope.devices.model import CardClass
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.agreement import pairs
@@ -33,9 +35,12 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     A row that cannot be built or booted is a result too. Raises UserError for a table whose base is no
     system, SpaceError where a disk is full.
     """
-    loaded = load_system(table.system)
+    loaded = with_techniques(load_system(table.system), list(table.techniques))
     base = _changed(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
+    core = _core(table.board)
+    if core:
+        bench = bench.with_limits(replace(bench.limits, timing=(core,)))
     known: Recorded | None = None
     found: dict[str, RowResult] = {}
     here: dict[str, str] = {}
@@ -46,8 +51,8 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
         try:
             made = system_of_row(base, table.rows[name], known)
             run = bench.measured(made, boots_on, table.until)
-            seen = view(bench.store, run, board=looks_on)
-            here = here or _here(run.info, looks_on)
+            seen = view(bench.store, run, board=looks_on, core=core)
+            here = here or _here(run.info, looks_on, core)
             found[name] = _row(table, name, run, seen)
             if name == table.reference and seen.boot.info.complete:
                 known = facts(bench.store, seen)
@@ -73,16 +78,24 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
     """
     if not other:
         return board, board
-    replace = msgspec.structs.replace
     if other.icount_shift:
-        board = replace(board, qemu=replace(board.qemu, icount_shift=other.icount_shift))
+        qemu = msgspec.structs.replace(board.qemu, icount_shift=other.icount_shift)
+        board = msgspec.structs.replace(board, qemu=qemu)
     card = CardClass(
         title=other.title,
         bandwidth_bytes_per_s=other.bandwidth_bytes_per_s or board.card.bandwidth_bytes_per_s,
         command_latency_ns=other.command_latency_ns or board.card.command_latency_ns,
     )
-    looks_on = replace(board, card_class="other", card_classes={**board.card_classes, "other": card})
-    return board, looks_on
+    classes = {**board.card_classes, "other": card}
+    return board, msgspec.structs.replace(board, card_class="other", card_classes=classes)
+
+
+def _core(other: OtherBoard | None) -> Core | None:
+    """The core whose caches and memory a table wants, if it does."""
+    if not other or not other.core:
+        return None
+    core = load_core(other.core)
+    return core if other.second_level else without_second(core)
 
 
 def _changed(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:
@@ -116,13 +129,14 @@ def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
     return RowResult(run.info.run_id, "; ".join(problems), values)
 
 
-def _here(info: RunInfo, board: Board) -> dict[str, str]:
+def _here(info: RunInfo, board: Board, core: Core | None) -> dict[str, str]:
     """On what a table was run, in words."""
     tick, card = board.tick_ns, board.card
+    flat = f"{tick} ns an instruction, no caches"
     rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6
     return {
         "board": board.title,
-        "cpu": f"{tick} ns an instruction, no caches",
+        "cpu": f"{core.title}, as modelled" if core else flat,
         "card": f"{card.title}: {rate:.4g} MB/s, {wait:.3g} ms a command",
         **{name: source.version for name, source in info.sources.items()},
         **info.tools,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 
 from bootscope.core.errors import UserError, printable, unknown
@@ -14,6 +15,16 @@ from bootscope.techniques.model import figures
 
 SCHEMA = 1
 TABLES = Path(__file__).parent / "tables"
+
+
+class Compared(StrEnum):
+    """What published figures are counted as: only times say how true a time is."""
+
+    TIME = "times"
+    COPY = "copies"
+    SIZE = "sizes"
+
+
 END = "end"
 """What a measure that goes on to the last milestone has for `until`."""
 
@@ -27,6 +38,8 @@ class Measure(Setting, frozen=True):
     line with the one text to the next with the other. `parts`: bytes of images, added; of names with `|`
     between them the first that there is.
     `why`: what makes a difference to be expected, where that is not what the table says of all.
+    `less_ns`: what the published times of it hold besides, taken off each of them; its source says where the
+    document tells that.
     """
 
     title: str
@@ -37,6 +50,7 @@ class Measure(Setting, frozen=True):
     lines: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     why: str = ""
+    less_ns: Sourced | None = None
 
     @property
     def kind(self) -> str:
@@ -49,6 +63,12 @@ class Measure(Setting, frozen=True):
     def unit(self) -> str:
         """What its values are counted in: `ns` or `bytes`."""
         return "bytes" if self.parts else "ns"
+
+    @property
+    def compared(self) -> Compared:
+        """What a figure of it is counted as. What a card takes to read something is its size once more: by a
+        rate that was taken from published figures."""
+        return Compared.SIZE if self.parts else Compared.COPY if self.reading else Compared.TIME
 
 
 class Row(Setting, frozen=True):
@@ -67,16 +87,20 @@ class Row(Setting, frozen=True):
 
 
 class OtherBoard(Setting, frozen=True):
-    """What a table wants of the board: a card, or a CPU of another speed."""
+    """What a table wants of the board: a card, a CPU of another speed, or a core whose caches and memory are
+    modelled (`core`, with `second_level` off where the published board had its second cache off)."""
 
     title: str
+    core: str = ""
+    second_level: bool = True
     bandwidth_bytes_per_s: Sourced | None = None
     command_latency_ns: Sourced | None = None
     icount_shift: Sourced | None = None
 
 
 class Table(Setting, frozen=True):
-    """A table. `base` is the change of the system that all rows have; `reference` is the row that the
+    """A table. `base` is the change of the system that all rows have, `techniques` what is applied before it,
+    such as one that makes the kernel as small as the published one; `reference` is the row that the
     others are compared with. `until`: the milestone up to which is booted; empty: the system's last.
     `differs`: what is not as it was there; `why`: what that makes of the figures. `left_out`: what of the
     published table cannot be run here, and why.
@@ -91,6 +115,7 @@ class Table(Setting, frozen=True):
     measures: dict[str, Measure]
     rows: dict[str, Row]
     system: str = "stock"
+    techniques: tuple[str, ...] = ()
     base: Change = Change()
     board: OtherBoard | None = None
     until: str = ""

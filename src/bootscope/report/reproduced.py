@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from bootscope.analysis.compare import SPLIT
 from bootscope.core.text import signed, size, span
 from bootscope.published.agreement import Order, Pair, Verdict, pairs
 from bootscope.published.reproduced import Result
-from bootscope.published.tables import Table
+from bootscope.published.tables import Compared, Table
 from bootscope.techniques.model import DOCUMENTS, figures
 
 HEADINGS = ("row", "what", "published", "change", "here", "change", "")
@@ -70,9 +71,9 @@ def split(pair: Pair) -> str:
 
 
 def summary(table: Table, found: Sequence[Pair], columns: Iterable[Order]) -> str:
-    """How much of a table agrees, in a line."""
-    agreeing = sum(pair.verdict is Verdict.AGREES for pair in found)
-    told = [f"{agreeing} of {len(found)} changes agree"]
+    """How much of a table agrees, in a line: times, copies and sizes apart."""
+    scores = tallied(found)
+    told = [f"{scores[kind].words} {kind} agree" for kind in Compared if scores[kind].compared]
     boards = {order.board for order in columns}
     for order in columns:
         board = f" ({order.board})" if len(boards) > 1 else ""
@@ -81,10 +82,35 @@ def summary(table: Table, found: Sequence[Pair], columns: Iterable[Order]) -> st
     return "; ".join(told)
 
 
-def score(table: Table, found: Result | None) -> tuple[int, int]:
-    """How many published changes there are, and how many of them agree with what a table came to."""
-    judged = pairs(table, found or Result(table.id, "", "", {}, {}))
-    return len(judged), sum(pair.verdict is Verdict.AGREES for pair in judged)
+@dataclass(frozen=True)
+class Tally:
+    """How many published changes there are, and how many of them agree."""
+
+    compared: int = 0
+    agree: int = 0
+
+    @property
+    def words(self) -> str:
+        """`3 of 4`."""
+        return f"{self.agree} of {self.compared}"
+
+    def plus(self, other: Tally) -> Tally:
+        """Both together."""
+        return Tally(self.compared + other.compared, self.agree + other.agree)
+
+
+def tallied(found: Iterable[Pair]) -> dict[Compared, Tally]:
+    """What agrees of the figures, by what they are counted as; each kind is there."""
+    tallies = dict.fromkeys(Compared, Tally())
+    for pair in found:
+        one = Tally(1, int(pair.verdict is Verdict.AGREES))
+        tallies[pair.compared] = tallies[pair.compared].plus(one)
+    return tallies
+
+
+def score(table: Table, found: Result | None) -> dict[Compared, Tally]:
+    """What agrees of a table's figures, by what they are counted as."""
+    return tallied(pairs(table, found or Result(table.id, "", "", {}, {})))
 
 
 def published_on(table: Table) -> list[str]:

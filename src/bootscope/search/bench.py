@@ -17,6 +17,7 @@ from bootscope.builder.plan import build, configured, outlook, source_tree
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
+from bootscope.capture import counted
 from bootscope.capture.record import WATCH, BootEnd
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
@@ -180,8 +181,11 @@ _SWITCH = "switch"
 
 def _will_do(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot says what is asked for now, and would end in the same way the next time."""
-    counted = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
-    return counted and certain(boot, limits)
+    used = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
+    # Counts are of a boot that came to its end.
+    passes = counted.kept(boot.path) if limits.timing and boot.info.complete else {}
+    has = not boot.info.complete or {core.geometry_id for core in limits.timing} <= passes.keys()
+    return used and has and certain(boot, limits)
 
 
 def _watched(boot: StoredBoot) -> str:
