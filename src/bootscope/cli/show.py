@@ -32,10 +32,16 @@ _DIFFERENCES = 20
 _SORT = "with --view: rank by this column, as its heading says it (functions: self, total, share, ...)"
 
 
-def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:
+def view_of(
+    store: Store,
+    name: str | None,
+    number: int | None = None,
+    board: str | None = None,
+    core: str | None = None,
+) -> View:
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
     name, number = run_and_boot(name, number)
-    return _view(store, store.find(name), number, board)
+    return _view(store, store.find(name), number, board, core)
 
 
 def _view(

@@ -115,6 +115,14 @@ def record_boots(store: Store, task: Task, observer: Observer) -> str:
     return run_id
 
 
+def count_boot(order: Order, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
+    """The counting passes of an order, of a boot in the store that was recorded from the same build: what was
+    counted is kept beside it. Raises what timing_pass.count does."""
+    subject = of_build(order.system, order.board, order.built)
+    task = Task(subject, order.board, order.plugin, order.until, 1, order.timeout_s, order.limits)
+    _count(task, run, folder, info, observer)
+
+
 def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
     """The counting passes that were asked for, of a boot that came to its end: other boots are the same."""
     buffer = task.subject.watched.screen

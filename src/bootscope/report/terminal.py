@@ -16,6 +16,7 @@ from bootscope.analysis.views import View
 from bootscope.capture import labels
 from bootscope.capture.record import BootEnd
 from bootscope.core.text import cut, seconds, setting, span, visible
+from bootscope.report.modelled import cpu_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.timeline.model import Phase, Timeline
 
@@ -65,7 +66,7 @@ def show(out: Console, v: View, top: int) -> None:
     out.print(f"{info.system.title}", markup=False)
     out.print(f"board {info.board.name}, build {info.build_id[:12]}", style="dim", markup=False)
     if v.core:
-        out.print(_core_words(v.core.name, tl), style="dim", markup=False)
+        out.print(f"core {v.core.name}: {cpu_words(tl)} (--view memory)", style="dim", markup=False)
     out.print()
     _print_end(out, v)
     out.print()
@@ -74,14 +75,6 @@ def show(out: Console, v: View, top: int) -> None:
     _print_consumers(out, v.consumers, tl.total_ns, top)
     _print_silences(out, v, top)
     _print_doubts(out, tl)
-
-
-def _core_words(core: str, tl: Timeline) -> str:
-    """What CPU time is on a core, over the whole boot."""
-    cpu = sum(phase.cpu_ns for phase in tl.phases)
-    memory = sum(phase.memory_ns or 0 for phase in tl.phases)
-    parts = f"{seconds(cpu - memory)} s instructions + {seconds(memory)} s memory"
-    return f"core {core}: {seconds(cpu)} s of CPU time = {parts} (--view memory)"
 
 
 def _print_end(out: Console, v: View) -> None:
