@@ -91,6 +91,11 @@ def test_times_on_a_core_add_up(counted_once: tuple[Bootscope, dict[str, Any]]) 
         assert sum(phase[part] for part in parts) == phase["end_ns"] - phase["start_ns"]
         assert phase["storage_ns"] == before["storage_ns"]
         assert before["memory_ns"] is None and 0 <= phase["memory_ns"] <= phase["cpu_ns"]
+        assert 0 <= phase["clocked_ns"] <= phase["cpu_ns"] - phase["memory_ns"]
+    assert plain["uncertainty"] is None
+    error = shown["uncertainty"]
+    told = error["clocked_ns"] + error["known_ns"] + error["unknown_ns"]
+    assert told == sum(phase["cpu_ns"] for phase in shown["phases"])
     view = bootscope.json("show", run, "--core", "cortex-a8", "--view", "memory")
     tables = {table["name"]: table["rows"] for table in view["tables"]}
     functions: dict[str, list[int]] = defaultdict(lambda: [0, 0])

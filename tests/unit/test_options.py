@@ -116,7 +116,8 @@ CASES = [
 ]
 
 ALWAYS = {
-    "record": "board n until timeout label", "show": "boot board core view top watch", "what-if": "board core jobs no_ccache",
+    "record": "board n until timeout label", "show": "boot board core view top watch",
+    "what-if": "board core jobs no_ccache",
     "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
     "report": "output", "serve": "host port token", "rm": "failed dry_run",
     "list": "system board kind since label sort top", "audit": "all losses pitfalls top", "export": "formats",

@@ -8,6 +8,7 @@ import argparse
 from rich.text import Text
 
 from bootscope.analysis.timing import core_counted
+from bootscope.analysis.uncertainty import uncertainty, words
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import KNOWN
 from bootscope.analysis.whatif_core import CorePrediction, predict_on_core
@@ -89,6 +90,7 @@ def _document(args: argparse.Namespace, found: CorePrediction) -> dict[str, obje
         "saving_ns": p.saving_ns,
         "assumptions": p.assumptions,
         "core": found.core.name if found.core else None,
+        "uncertainty": uncertainty(found.before.timeline, found.core) if found.core else None,
         "phases": split_document(found.before.timeline, found.after.timeline) if found.changed else [],
     }
 
@@ -97,6 +99,8 @@ def _print(found: CorePrediction) -> None:
     out, p = terminal(), found.prediction
     if found.core:
         out.print(Text(f"on core {found.core.name}: {cpu_words(found.before.timeline)}", "dim"))
+        for line in words(uncertainty(found.before.timeline, found.core)):
+            out.print(Text(f"  {line}", "dim"))
     predicted = Text(f"{seconds(p.predicted_ns)} s", "bold green")
     today = f"{p.milestone} after {seconds(p.now_ns)} s today, after "
     less = "less" if p.saving_ns >= 0 else "more"

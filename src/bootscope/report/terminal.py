@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.analysis.silences import Silence
+from bootscope.analysis.uncertainty import Uncertainty, brief, uncertainty, words
 from bootscope.analysis.views import View
 from bootscope.capture import labels
 from bootscope.capture.record import BootEnd
@@ -68,7 +69,7 @@ def show(out: Console, v: View, top: int) -> None:
     if v.core:
         out.print(f"core {v.core.name}: {cpu_words(tl)} (--view memory)", style="dim", markup=False)
     out.print()
-    _print_end(out, v)
+    _print_end(out, v, uncertainty(tl, v.core) if v.core else None)
     out.print()
     _print_phases(out, tl)
     _print_milestones(out, tl)
@@ -77,13 +78,16 @@ def show(out: Console, v: View, top: int) -> None:
     _print_doubts(out, tl)
 
 
-def _print_end(out: Console, v: View) -> None:
+def _print_end(out: Console, v: View, error: Uncertainty | None) -> None:
     if v.boot.info.complete:
         text = Text(f"{v.run.info.until} after ")
         text.append(f"{seconds(v.timeline.total_ns)} s", "bold green")
+        text.append(f" {brief(error)}" if error else "")
         out.print(text)
     else:
         out.print(Text(f"not complete ({v.boot.info.ended}): {visible(v.boot.info.message)}", "bold red"))
+    for line in words(error) if error else ():
+        out.print(f"  {line}", style="dim", markup=False)
 
 
 def _print_phases(out: Console, tl: Timeline) -> None:
