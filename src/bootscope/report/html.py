@@ -146,9 +146,15 @@ def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
         "provenance": [("clock", plain(trace.clock)), *(("note", plain(note)) for note in trace.notes)],
         "picture": None,
         "tables": [_table(table) for table in trace.tables],
-        "flame": bool(trace.stacks),
+        "flames": _flames(trace),
         "data": columns(trace, texts),
     }
+
+
+def _flames(trace: Trace) -> list[tuple[str, str]]:
+    """The flame graphs that there are: the name of their data, and their title."""
+    found = [("flame", "Flame graph")] if trace.stacks else []
+    return [*found, *([("stalls", "Flame graph of waiting for memory")] if trace.stalls else [])]
 
 
 def _last(trace: Trace) -> str:

@@ -71,6 +71,7 @@ def compare(a: View, b: View, c: Comparison) -> dict[str, object]:
     return {
         "a": a.boot.info.boot_id,
         "b": b.boot.info.boot_id,
+        "core": a.core.name if a.core else None,
         "cut_at": c.cut_at or None,
         "refused": visible(c.refused) or None,
         **fields(c, "total_a_ns", "total_b_ns"),

@@ -189,15 +189,20 @@ def sides(out: Console, a: View, b: View) -> None:
 def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     """Boot B against boot A."""
     sides(out, a, b)
-    table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
+    on_core = a.core is not None and b.core is not None
+    kinds = ("issue", "memory", *KINDS[1:]) if on_core else KINDS
+    table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in kinds))
     for phase in c.phases:
-        split = [_change(phase.split[f"{kind}_ns"]) if phase.split else Text("-", "dim") for kind in KINDS]
+        split = [_change(phase.split[f"{kind}_ns"]) if phase.split else Text("-", "dim") for kind in kinds]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
     total_ns = c.total_b_ns - c.total_a_ns
     name = f"until {visible(c.cut_at, 40)}" if c.cut_at else "total"
     change = Text("-", "dim") if c.refused and not c.cut_at else _change(total_ns)
     table.add_row(Text(name), seconds(c.total_a_ns), seconds(c.total_b_ns), change, style="bold")
     out.print(table)
+    for side, v in (("A", a), ("B", b)):
+        if v.core:
+            out.print(f"{side} on core {v.core.name}: {cpu_words(v.timeline)}", style="dim", markup=False)
     out.print()
     _print_verdict(out, a, b, c)
     _print_differences(out, c, top)
