@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.views import View
-from bootscope.analysis.whatif import Prediction, predict
+from bootscope.analysis.whatif import Extra, Prediction, predict
 from bootscope.core.errors import UserError, unknown
 from bootscope.cores.changes import Changed, changed, is_of_core
 from bootscope.cores.profile import Core
@@ -34,7 +34,12 @@ class CorePrediction:
         return self.before.core
 
 
-def predict_on_core(before: View, changes: Iterable[str], view_on: Callable[[Core], View]) -> CorePrediction:
+def predict_on_core(
+    before: View,
+    changes: Iterable[str],
+    view_on: Callable[[Core], View],
+    extra: Iterable[Extra] = (),
+) -> CorePrediction:
     """The end of a boot, looked at with a core or without, with `changes` made; `view_on` looks at the same
     boot with another core.
 
@@ -45,7 +50,7 @@ def predict_on_core(before: View, changes: Iterable[str], view_on: Callable[[Cor
     of_core = [change for change in changes if is_of_core(change)]
     others = [change for change in changes if not is_of_core(change)]
     if not of_core:
-        return CorePrediction(predict(before.evidence, before.stacks, others), before, before)
+        return CorePrediction(predict(before.evidence, before.stacks, others, extra), before, before)
     core = before.core
     if core is None:
         raise UserError(
@@ -55,7 +60,7 @@ def predict_on_core(before: View, changes: Iterable[str], view_on: Callable[[Cor
     made = changed(core, of_core)
     _check_phases(made.core, before.evidence)
     after = view_on(made.core)
-    found = predict(after.evidence, after.stacks, others)
+    found = predict(after.evidence, after.stacks, others, extra)
     now = before.evidence.timeline.total_ns
     assumptions = tuple(dict.fromkeys((*made.assumptions, *found.assumptions)))
     return CorePrediction(replace(found, now_ns=now, assumptions=assumptions), before, after, made)

@@ -86,11 +86,11 @@ def _several(store: Store, name: str) -> SampleSet | None:
     return boots if boots and len(boots.boots) > 1 else None
 
 
-def first_of(store: Store, boot_id: str, *, recorded: bool) -> list[answer.Answer]:
+def first_of(store: Store, boot_id: str, *, recorded: bool, core: Core | None = None) -> list[answer.Answer]:
     """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
     run_id, _, number = boot_id.rpartition("/")
     try:
-        found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
+        found = run_audit(subject(store, Cache(cache_dir()), [boot_id], core))
     except UserError:
         return []
     return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=recorded)
@@ -110,7 +110,12 @@ def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | No
         which=which,
         total="" if ns is None else seconds(ns),
         until="" if ns is None else plain(until),
-        first=first_of(store, boot_id, recorded=isinstance(boot, View)),
+        first=first_of(
+            store,
+            boot_id,
+            recorded=isinstance(boot, View),
+            core=boot.core if isinstance(boot, View) else None,
+        ),
         consoles=_consoles(store, boots) if boots and not boots.exact else (),
         labels=known(store.runs / boot_id.rpartition("/")[0]),
         run=boots if boots and not boots.exact else None,

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bootscope.analysis.timing import core_of, find_timing
 from bootscope.analysis.views import view
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
@@ -191,7 +192,7 @@ class Bench:
                 run = self.store.load(summary.run_id)
                 explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
                 same = run.info.board == board and explained and tools.items() <= run.info.tools.items()
-                if same and any(_will_do(boot, self.limits) for boot in run.boots):
+                if same and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots):
                     return run
         return None
 
@@ -204,6 +205,12 @@ def _will_do(boot: StoredBoot, limits: Limits) -> bool:
     """Whether a boot says what is asked for now, and would end in the same way the next time."""
     counted = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
     return counted and certain(boot, limits)
+
+
+def _counted(run: StoredRun, boot: StoredBoot) -> bool:
+    """Whether a boot was counted for the core that its board names, if it names one."""
+    core = core_of(run.info.board)
+    return core is None or find_timing(run, boot, core) is not None
 
 
 def _watched(boot: StoredBoot) -> str:
