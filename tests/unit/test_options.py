@@ -119,7 +119,7 @@ CASES = [
 ALWAYS = {
     "record": "board n until timeout label", "show": "boot board core view top watch",
     "what-if": "board core jobs no_ccache",
-    "calibrate": "board like output top", "compare": "top view core", "check": "save_baseline",
+    "calibrate": "board like output top core", "compare": "top view core", "check": "save_baseline",
     "report": "output core", "serve": "host port token", "rm": "failed dry_run",
     "list": "system board kind since label sort top", "audit": "all losses pitfalls top core",
     "export": "formats",
