@@ -53,6 +53,7 @@ static struct {
 	uint64_t control[BS_MAX_CONTROL];
 	uintptr_t memory_host; /* what to take off a host address for a physical one; 0: not known yet */
 	bool memory_sure;
+	bool data, code, translates; /* as the software has switched them */
 	struct {
 		uint64_t insn, serial, next;
 		bool store;
@@ -71,6 +72,24 @@ static bool all_set(uint64_t value, uint64_t bits)
 	return (value & bits) == bits;
 }
 
+/* What is on: what the software has switched, unless it is thought of otherwise in this part of the boot. */
+static void set_switches(void)
+{
+	bool data = t.data, code = t.code, translates = t.translates;
+
+	for (size_t i = 0; i < t.watch->n_switched; i++) {
+		const struct bs_switched *s = &t.watch->switched[i];
+
+		if (s->part != bs_timing_file_part())
+			continue;
+		data = s->data == BS_AS_IS ? data : s->data == BS_ON;
+		code = s->code == BS_AS_IS ? code : s->code == BS_ON;
+		/* Data is cached by what a page says, so that there are pages. */
+		translates |= s->data == BS_ON && t.watch->control_bits[0];
+	}
+	bs_hierarchy_switch(&t.h, data, code, translates);
+}
+
 static void on_look(unsigned int vcpu, void *udata)
 {
 	const uint64_t *bits = t.watch->control_bits;
@@ -87,8 +106,10 @@ static void on_look(unsigned int vcpu, void *udata)
 			continue;
 		t.control[i] = value;
 		/* Without a bit nothing can be switched. */
-		bs_hierarchy_switch(&t.h, all_set(value, bits[1]), all_set(value, bits[2]),
-				    bits[0] && all_set(value, bits[0]));
+		t.data = all_set(value, bits[1]);
+		t.code = all_set(value, bits[2]);
+		t.translates = bits[0] && all_set(value, bits[0]);
+		set_switches();
 	}
 }
 
@@ -322,7 +343,7 @@ static uint64_t physical_of(const struct qemu_plugin_insn *insn, uint64_t vaddr,
 	uintptr_t host = (uintptr_t)qemu_plugin_insn_haddr(insn);
 	bool within = vaddr >= memory->start && vaddr < memory->end;
 
-	if (host && within && !t.h.translates && !t.memory_sure) {
+	if (host && within && !t.translates && !t.memory_sure) {
 		t.memory_host = host - (uintptr_t)vaddr;
 		t.memory_sure = vaddr - memory->start >= SURE_BYTES;
 	}
@@ -406,10 +427,17 @@ void bs_timing_record(enum bs_record type)
 {
 	if (!t.watch || type == BS_REC_STACK || type == BS_REC_BYTES)
 		return;
-	if (type == BS_REC_SAMPLE)
+	if (type == BS_REC_SAMPLE) {
 		bs_timing_file_sample(t.h.counts);
-	else
-		bs_timing_file_event(t.h.counts, type != BS_REC_IO);
+		return;
+	}
+	size_t part = bs_timing_file_part();
+	bs_timing_file_event(t.h.counts, type != BS_REC_IO);
+	if (part == bs_timing_file_part() || !t.watch->n_switched)
+		return;
+	t.age++;
+	t.stored_line = BS_NO_LINE;
+	set_switches();
 }
 
 void bs_timing_write(void)
@@ -436,7 +464,8 @@ bool bs_timing_init(struct bs_watch *w)
 				    .one_tlb = !watch->has[BS_CODE_TLB]};
 	bs_hierarchy_start(&t.h);
 	/* What no register switches is on. */
-	bs_hierarchy_switch(&t.h, !watch->control_bits[1], !watch->control_bits[2], false);
+	t.data = !watch->control_bits[1];
+	t.code = !watch->control_bits[2];
 	t.branches = watch->branches;
 	bs_polls_init(w->tick_ns);
 	t.last_line = t.stored_line = BS_NO_LINE;
@@ -446,5 +475,8 @@ bool bs_timing_init(struct bs_watch *w)
 	t.look = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	all = w;
 	t.watch = watch;
-	return t.look && bs_timing_file_init(watch->part, watch->n_parts);
+	if (!t.look || !bs_timing_file_init(watch->part, watch->n_parts))
+		return false;
+	set_switches();
+	return true;
 }

@@ -153,6 +153,11 @@ void bs_timing_file_event(const uint64_t counts[BS_COUNTS], bool exact)
 	}
 }
 
+size_t bs_timing_file_part(void)
+{
+	return f.next_part;
+}
+
 static void put_all(FILE *to)
 {
 	fwrite("BSCOUNT1", 8, 1, to);

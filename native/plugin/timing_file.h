@@ -27,6 +27,9 @@ struct bs_counted *bs_timing_file_block(uint64_t vaddr, uintptr_t page, int64_t 
 void bs_timing_file_event(const uint64_t counts[BS_COUNTS], bool exact);
 void bs_timing_file_sample(const uint64_t counts[BS_COUNTS]);
 
+/* The part that is under way, from 0. */
+size_t bs_timing_file_part(void);
+
 void bs_timing_file_write(const char *path);
 
 #endif

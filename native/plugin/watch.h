@@ -216,6 +216,13 @@ struct bs_class {
 
 enum bs_cache_name { BS_CODE, BS_DATA, BS_SECOND, BS_CODE_TLB, BS_DATA_TLB, BS_CACHES };
 
+/* What is thought of as switched on or off in a part of the counting pass, whatever the software says. */
+enum bs_switch { BS_AS_IS, BS_OFF, BS_ON };
+struct bs_switched {
+	size_t part;
+	enum bs_switch data, code;
+};
+
 /* The counting pass: watch_timing.h. */
 struct bs_timing {
 	bool used, has[BS_CACHES];
@@ -239,6 +246,8 @@ struct bs_timing {
 	bool flat_passes;  /* memory that is mapped as it is, is not brought in by stores */
 	struct bs_class classes[BS_MAX_CLASSES];
 	size_t n_classes;
+	struct bs_switched switched[BS_MAX_PARTS + 1];
+	size_t n_switched;
 };
 
 struct bs_watch {

@@ -129,3 +129,29 @@ bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l)
 	t->part[t->n_parts++] = v;
 	return true;
 }
+
+static bool switch_of(const char *word, enum bs_switch *found)
+{
+	static const char *const words[] = {[BS_AS_IS] = "as-is", [BS_OFF] = "off", [BS_ON] = "on"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(word, words[i])) {
+			*found = (enum bs_switch)i;
+			return true;
+		}
+	return false;
+}
+
+bool bs_watch_add_switched(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t part;
+	struct bs_timing *t = &w->timing;
+	struct bs_switched *s = &t->switched[t->n_switched];
+
+	if (t->n_switched > BS_MAX_PARTS || l->n != 4 || !bs_number(l->word[1], &part) || part > BS_MAX_PARTS ||
+	    !switch_of(l->word[2], &s->data) || !switch_of(l->word[3], &s->code))
+		return false;
+	s->part = (size_t)part;
+	t->n_switched++;
+	return true;
+}

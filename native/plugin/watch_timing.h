@@ -16,6 +16,8 @@
  *   large LO HI SHIFT                      addresses in here are translated in pages of 2^SHIFT bytes, as are
  *                                          those that stay what they are (repeatable)
  *   uncached LO HI                         memory that no cache holds (repeatable)
+ *   switched PART DATA CODE                in a part, from 0, the caches of data and code are thought of as `on`
+ *                                          or `off`, or `as-is` (repeatable)
  *   part EVENT                             with this event (timing.h), from 0, a new part begins (repeatable)
  */
 #ifndef BOOTSCOPE_WATCH_TIMING_H
@@ -31,6 +33,7 @@ bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_switched(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l);
 
 #endif

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,24 @@ def test_functions_have_their_own_time_and_that_of_what_they_call(flame: Page) -
 
 def test_without_samples_there_is_no_order_of_time(page: Page) -> None:
     assert page.locator("[data-mode=time]").is_hidden()
+
+
+def test_stalls_have_a_flame_graph_of_their_own(browser: Browser, tmp_path: Path) -> None:
+    waits = tuple(Stack(path, (n + 1) * MS) for n, path in enumerate(PATHS))
+    path = tmp_path / "stalls.html"
+    path.write_text(render([replace(boot(), stalls=waits)]))
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(path.as_uri())
+    page.wait_for_selector(".timeline[data-to]")
+    assert page.locator("section.flames h3").all_inner_texts() == [
+        "Flame graph", "Flame graph of waiting for memory",
+    ]  # fmt: skip
+    shown(page)
+    told = page.locator(".frame-told").all_inner_texts()
+    assert told[0].startswith("all: 200.000 ms") and told[1].startswith("all: 15.000 ms")
+    # It has no order of time, and phases are as wide as they wait.
+    assert page.locator("section.flames").nth(1).locator("[data-mode=time]").is_hidden()
+    tree = "flames[1].tree"
+    waited = page.evaluate(f"{tree}.children[0].map((i) => [{tree}.name(i), {tree}.total[i]])")
+    assert dict(waited) == {"spl": 1 * MS, "kernel": 14 * MS}
+    page.close()

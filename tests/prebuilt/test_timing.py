@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ import pytest
 
 from bootscope.capture import counted
 from bootscope.cores.counts import Count
+from bootscope.cores.profile import core_dir
 from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
@@ -38,6 +41,14 @@ def busy() -> Iterator[None]:
         for burner in burners:
             burner.kill()
             burner.join()
+
+
+def slower_memory(folder: Path) -> str:
+    """The Cortex-A8 with memory half as fast; returns its path."""
+    text = (core_dir() / "cortex-a8.toml").read_text()
+    path = folder / "slower.toml"
+    path.write_text(re.sub(r"^(read_ns = \{ value =) \d+", r"\1 368", text, flags=re.MULTILINE))
+    return str(path)
 
 
 def boot_of(recorded: dict[str, Any]) -> Path:
@@ -91,6 +102,11 @@ def test_times_on_a_core_add_up(counted_once: tuple[Bootscope, dict[str, Any]]) 
         assert sum(phase[part] for part in parts) == phase["end_ns"] - phase["start_ns"]
         assert phase["storage_ns"] == before["storage_ns"]
         assert before["memory_ns"] is None and 0 <= phase["memory_ns"] <= phase["cpu_ns"]
+        assert 0 <= phase["clocked_ns"] <= phase["cpu_ns"] - phase["memory_ns"]
+    assert plain["uncertainty"] is None
+    error = shown["uncertainty"]
+    told = error["clocked_ns"] + error["known_ns"] + error["unknown_ns"]
+    assert told == sum(phase["cpu_ns"] for phase in shown["phases"])
     view = bootscope.json("show", run, "--core", "cortex-a8", "--view", "memory")
     tables = {table["name"]: table["rows"] for table in view["tables"]}
     functions: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -104,6 +120,74 @@ def test_times_on_a_core_add_up(counted_once: tuple[Bootscope, dict[str, Any]]) 
         assert sum(row[wait] for wait in waits) == row["memory_ns"]
     processes = sum(row["cpu_ns"] for row in tables["memory-processes"])
     assert processes == sum(row["cpu_ns"] for row in tables["memory-phases"])
+
+
+def test_stalls_are_drawn_and_add_up_to_the_memory_time(
+    counted_once: tuple[Bootscope, dict[str, Any]], tmp_path: Path
+) -> None:
+    bootscope, recorded = counted_once
+    run = recorded["run_id"]
+    phases = bootscope.json("show", run, "--core", "cortex-a8")["phases"]
+    folded = tmp_path / "stalls.folded"
+    bootscope.json("export", run, "--core", "cortex-a8", "--stalls", "-o", folded)
+    found: dict[str, int] = defaultdict(int)
+    for line in folded.read_text().splitlines():
+        path, _, ns = line.rpartition(" ")
+        found[path.partition(";")[0]] += int(ns)
+    assert found == {phase["name"]: phase["memory_ns"] for phase in phases if phase["memory_ns"]}
+    page = tmp_path / "boot.html"
+    bootscope.json("report", run, "--core", "cortex-a8", "-o", page)
+    told = page.read_text()
+    assert "Flame graph of waiting for memory" in told and "Functions: waiting for memory" in told
+    picture = tmp_path / "stalls.svg"
+    options = ("--core", "cortex-a8", "--stalls", "--view", "flame", "-o", picture)
+    bootscope.json("report", run, *options)
+    assert "<svg" in picture.read_text()
+    assert "no core is modelled" in refused(bootscope, "export", run, "--stalls", "-o", str(folded))
+
+
+def test_two_boots_are_compared_by_issue_and_memory(
+    counted_once: tuple[Bootscope, dict[str, Any]], tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(counted_once[0].store, store)
+    both, first = Bootscope(store), counted_once[1]["run_id"]
+    slower = slower_memory(tmp_path)
+    second = both.json(*TIMING)["run_id"]
+    same = both.json("compare", first, second, "--core", "cortex-a8")
+    assert same["core"] == "cortex-a8" and same["total_a_ns"] == same["total_b_ns"]
+    for phase in same["phases"]:
+        assert phase["split"]["issue_ns"] + phase["split"]["memory_ns"] == phase["split"]["cpu_ns"] == 0
+    on_slower = both.json("compare", first, second, "--core", slower)
+    assert on_slower["total_a_ns"] > same["total_a_ns"]
+    assert "--core CORE" in refused(both, "compare", first, second, "--view", "memory")
+    rows = both.json("compare", first, second, "--core", "cortex-a8", "--view", "memory")["tables"][0]
+    assert rows["rows"] == []
+
+
+def test_an_audit_tells_what_was_counted(
+    counted_once: tuple[Bootscope, dict[str, Any]], tmp_path: Path
+) -> None:
+    shutil.copytree(counted_once[0].store, tmp_path / "store")
+    bootscope, run = Bootscope(tmp_path / "store"), counted_once[1]["run_id"]
+    found = bootscope.json("audit", run)["counted"]
+    shown = bootscope.json("show", run, "--core", "cortex-a8")
+    assert found["core"] == "cortex-a8" and found["total_ns"] == shown["total_ns"]
+    costs = {cost["what_if"]: cost for cost in found["costs"]}
+    spl = costs["dcache=on-in-spl"]
+    assert spl["technique"] == "hw-cache-config" and spl["saving_ns"] is None
+    assert 50_000_000 < spl["most_ns"] <= sum(phase["memory_ns"] for phase in shown["phases"])
+    for change in ("dram=1.25x", "clock=1.25x"):
+        if change in costs:
+            told = bootscope.json("what-if", run, change)
+            assert costs[change]["saving_ns"] == told["saving_ns"] <= costs[change]["most_ns"]
+    counted_now = bootscope.json("what-if", run, "dcache=on-in-spl")["saving_ns"]
+    again = {cost["what_if"]: cost for cost in bootscope.json("audit", run)["counted"]["costs"]}
+    # What it saves is known now, and lies below the bound.
+    assert again["dcache=on-in-spl"]["saving_ns"] == counted_now <= spl["most_ns"]
+    plain = bootscope.json(*RECORD)["run_id"]
+    assert bootscope.json("audit", plain)["counted"] is None
+    assert "recorded without --timing" in refused(bootscope, "audit", plain, "--core", "cortex-a8")
 
 
 def test_what_cannot_be_told_is_refused_with_what_to_run(bootscope: Bootscope) -> None:

@@ -21,6 +21,7 @@ from bootscope.devices.model import CardClass
 from bootscope.devices.uart16550 import Uart16550
 from bootscope.timeline.build import timeline_of
 from bootscope.timeline.console import console_bytes
+from bootscope.timeline.core_time import Timing
 
 from .builders import boot_info
 
@@ -62,10 +63,10 @@ def profile(
     )
 
 
-def heard(records: list[Record], run: RunInfo, board: Board) -> Bytes:
+def heard(records: list[Record], run: RunInfo, board: Board, timing: Timing | None = None) -> Bytes:
     """When each byte of the console has come over the line on that board, in ns since power on, and the
-    byte: by the rules of timeline/costs.py."""
-    made = timeline_of("board", records, run, board)
+    byte: by the rules of timeline/costs.py; with `timing`, on that core."""
+    made = timeline_of("board", records, run, board, timing)
     found: Bytes = []
     free_ns = 0
     for byte in console_bytes(made.events, board.console):

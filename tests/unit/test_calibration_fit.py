@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from bootscope.calibration.fit import Fitted, Told, fitted
-from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE, Rates
+from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE, MEMORY, Rates
 from bootscope.calibration.result import FITTED, KEPT, TOLD
 from bootscope.calibration.robust import Row
 
@@ -27,7 +27,7 @@ def stretch(rng: random.Random, truth: Rates, misfit: float, often: float) -> Ro
     size = commands * rng.choice([512, 4096, 32_768, 131_072])
     line_ns = rng.choice([0, 0, 5e6, 2e7]) * rng.random()
     amounts = (cpu_ns, float(commands), float(size), line_ns, float(rng.randrange(1, 4)))
-    took = sum(a * r for a, r in zip(amounts, truth, strict=True)) * math.exp(rng.gauss(0, misfit))
+    took = sum(a * r for a, r in zip(amounts, truth[:MEMORY], strict=True)) * math.exp(rng.gauss(0, misfit))
     took += rng.gauss(0, NOISE_NS) + (rng.expovariate(1 / 5e7) if rng.random() < often else 0)
     return Row(amounts, took, took, NOISE_NS)
 
@@ -121,7 +121,7 @@ def test_one_stretch_with_all_bytes_is_owned_up_to() -> None:
     for n, r in enumerate(rows(13, truth, often=0, misfit=0.02)):
         size = 6_000_000.0 if n == 20 else 0.0
         amounts = (r.amounts[0], r.amounts[1], size, r.amounts[3], 1.0)
-        took = sum(a * x for a, x in zip(amounts, truth, strict=True))
+        took = sum(a * x for a, x in zip(amounts, truth[:MEMORY], strict=True))
         found.append(Row(amounts, took, took, NOISE_NS))
     rate = fit(found).found[BYTES]
     assert (rate.how, round(rate.stretches)) == (FITTED, 1)
@@ -161,3 +161,31 @@ def test_rates_that_decide_what_is_waited_for_are_found_by_turns() -> None:
 
     found = fitted(taken_apart, BEFORE)
     assert (found.rates.cpu, found.rates.line) == pytest.approx((2.0, 0.3), rel=0.02)
+
+
+def with_memory(found: Sequence[Row], rate: float, share: Callable[[int], float]) -> list[Row]:
+    """The same stretches on a core, where each also waits for memory: a share of its work of the CPU."""
+    made = []
+    for number, row in enumerate(found):
+        waited = row.amounts[CPU] * share(number)
+        took = row.took_ns + waited * rate
+        made.append(Row((*row.amounts, waited), took, took, row.noise_ns))
+    return made
+
+
+def test_memory_has_a_rate_of_its_own_on_a_core() -> None:
+    hits = {CPU: 0, MEMORY: 0}
+    for seed in range(CASES):
+        plain = rows(seed, Rates(1.3, 500_000.0, 88.5, 1.0), misfit=0.02)
+        found = fit(with_memory(plain, 1.4, lambda number: number % 5 / 4)).found
+        for column, truth in ((CPU, 1.3), (MEMORY, 1.4)):
+            assert found[column].how == FITTED and found[column].half < truth / 4
+            hits[column] += abs(found[column].value - truth) <= found[column].half
+    assert all(count * 10 >= CASES * 9 for count in hits.values()), hits
+
+
+def test_memory_that_goes_with_instructions_cannot_be_told() -> None:
+    plain = rows(6, Rates(1.3, 500_000.0, 88.5, 1.0), count=120)
+    memory = fit(with_memory(plain, 1.4, lambda _: 0.25)).found[MEMORY]
+    assert memory.how == KEPT and memory.value == 1.0
+    assert "the waits for memory vary together with the CPU's work" in memory.why

@@ -17,6 +17,7 @@ from bootscope.audit.forecast import LEFT_OUT
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
+from bootscope.cores.changes import KNOWN as OF_CORES
 from bootscope.inventory.indicators import INDICATORS
 from bootscope.inventory.recorded import Recorded
 from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
@@ -199,7 +200,7 @@ def test_a_recipe_makes_a_system_of_one_that_it_is_for(
 def test_a_recipe_asks_for_signs_and_predictions_that_there_are(recipe: Recipe) -> None:
     assert not recipe.applies.shows or recipe.applies.shows in INDICATORS
     assert set(recipe.applies.filesystem) <= set(DRIVERS)
-    known_names = {re.split("[=:]", known)[0] for known in whatif.KNOWN}
+    known_names = {re.split("[=:]", known)[0] for known in (*whatif.KNOWN, *OF_CORES)}
     asked = {re.split("[=:]", change)[0] for change in recipe.predict}
     assert asked <= known_names | {LEFT_OUT}
     named = set(PLACEHOLDER.findall(msgspec.json.encode(recipe).decode()))

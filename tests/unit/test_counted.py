@@ -15,7 +15,7 @@ from bootscope.capture.stream import Hook, Idle, Record, Sample
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import NONE, Count, Counts
 from bootscope.cores.profile import load_core
-from bootscope.timeline.core_time import Timing, joined, on_core
+from bootscope.timeline.core_time import Spread, Timing, joined, on_core
 from tests.unit.builders import run_info
 
 INFO = CountedInfo(
@@ -98,9 +98,14 @@ def run_with(hooks: dict[int, str]) -> RunInfo:
 
 def spread(records: list[Record], entries: list[Entry], hooks: dict[int, str]) -> tuple[list[int], list[int]]:
     """New virtual times and waits for memory of records on the Cortex-A8, in ns."""
-    timing = Timing(load_core("cortex-a8"), Counted(INFO, tuple(entries), ((), ())))
-    found = on_core(records, run_with(hooks), timing)
+    found = on_a8(records, entries, hooks)
     return [r.time_ns for r in found.records], found.memory_ns
+
+
+def on_a8(records: list[Record], entries: list[Entry], hooks: dict[int, str]) -> Spread:
+    """Records on the Cortex-A8."""
+    timing = Timing(load_core("cortex-a8"), Counted(INFO, tuple(entries), ((), ())))
+    return on_core(records, run_with(hooks), timing)
 
 
 INSN_PS, READ_NS = 970, 184
@@ -122,11 +127,14 @@ def test_sleep_and_loops_that_wait_for_a_clock_are_not_stretched() -> None:
     times, memory = spread(records, entries, {1: "x", 2: "delay", 3: "delay.end"})
     assert times == [0, 5000, 5000, 9000, 9000 + 100 * INSN_PS // 1000 + READ_NS]
     assert memory == [0, 0, 0, 0, READ_NS]
+    found = on_a8(records, entries, {1: "x", 2: "delay", 3: "delay.end"})
+    assert found.clocked_ns == [0, 0, 0, 4000, 4000]
 
 
 def test_asking_a_device_again_is_not_stretched() -> None:
-    times, _ = spread([hook(0), hook(2000)], [Entry(2, False, counts(polled_ns=1600))], {1: "x"})
-    assert times == [0, 1600 + 200 * INSN_PS // 1000]
+    found = on_a8([hook(0), hook(2000)], [Entry(2, False, counts(polled_ns=1600))], {1: "x"})
+    assert [r.time_ns for r in found.records] == [0, 1600 + 200 * INSN_PS // 1000]
+    assert found.clocked_ns == [0, 1600] and found.memory_ns == [0, 0]
 
 
 def test_samples_that_a_recording_lacks_count_with_what_comes_next() -> None:

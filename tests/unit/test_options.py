@@ -90,6 +90,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
     (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
+    (["export", "--formats"], {"--core": ["cortex-a8"], "--stalls": []}, "--formats writes none"),
     (
         ["techniques", "kernel-quiet"],
         {"--phase": ["kernel"], "--for": ["arm"], "--status": ["obsolete"]},
@@ -106,7 +107,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["image", "x.img"], {"--machine": ["m"]}, "is for the folder of a build"),
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
     (["report", "-o", "x.html"], {"--view": ["flame"], "--width": ["800"]}, "is for pictures"),
-    (["report", "-o", "x.html"], {"--theme": ["dark"]}, "is for pictures"),
+    (["report", "-o", "x.html"], {"--theme": ["dark"], "--stalls": []}, "is for pictures"),
     (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [
@@ -116,10 +117,12 @@ CASES = [
 ]
 
 ALWAYS = {
-    "record": "board n until timeout label", "show": "boot board core view top watch", "what-if": "board",
-    "calibrate": "board like output top", "compare": "top view", "check": "save_baseline",
-    "report": "output", "serve": "host port token", "rm": "failed dry_run",
-    "list": "system board kind since label sort top", "audit": "all losses pitfalls top", "export": "formats",
+    "record": "board n until timeout label", "show": "boot board core view top watch",
+    "what-if": "board core jobs no_ccache",
+    "calibrate": "board like output top core", "compare": "top view core", "check": "save_baseline",
+    "report": "output core", "serve": "host port token", "rm": "failed dry_run",
+    "list": "system board kind since label sort top", "audit": "all losses pitfalls top core",
+    "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
     "trim": "only budget keep_symbol services quiet sure bare all o jobs no_ccache",

@@ -11,6 +11,7 @@ from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.view_names import MEMORY
 
 COLUMNS = (
     Column("kind", "", "text"),
@@ -27,6 +28,7 @@ _KEYS = {
     "processes": ("processes", ("command|name",), "busy_ns"),
     "storage": ("storage", ("what",), "cost_ns"),
     "console": ("writers", ("who",), "cost_ns"),
+    MEMORY: ("memory-functions", ("what",), "memory_ns"),
 }
 VIEWS = tuple(_KEYS)
 # Numbers that say nothing across boots: process ids, and a worker's place in its pool.

@@ -11,12 +11,15 @@ from bootscope.loaders.registry import PHASES
 from bootscope.timeline.model import Phase, Timeline
 
 SPLIT = ("cpu_ns", "storage_ns", "console_ns", "idle_ns", "fixed_ns")
+ON_CORE = ("issue_ns", "memory_ns")
+"""What `cpu_ns` is made of where a core is modelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseChange:
     """A phase in boot A and in boot B; 0 where a boot has no such phase. `split` is B minus A; it is empty
-    where the phase was cut in one of them, since nobody has split what is left of it."""
+    where the phase was cut in one of them, since nobody has split what is left of it. With a core it has
+    issue and memory, too."""
 
     name: str
     a_ns: int
@@ -119,7 +122,9 @@ def _change(name: str, a: tuple[Phase | None, int], b: tuple[Phase | None, int])
     a_ns, b_ns = (min(p.end_ns, end_ns) - p.start_ns if p else 0 for p, end_ns in (a, b))
     if any(p and p.end_ns > end_ns for p, end_ns in (a, b)):
         return PhaseChange(name, a_ns, b_ns, {})
-    split = {key: (getattr(b[0], key) if b[0] else 0) - (getattr(a[0], key) if a[0] else 0) for key in SPLIT}
+    on_core = all(p.memory_ns is not None for p, _ in (a, b) if p)
+    keys = (*SPLIT, *ON_CORE) if on_core else SPLIT
+    split = {key: (getattr(b[0], key) if b[0] else 0) - (getattr(a[0], key) if a[0] else 0) for key in keys}
     return PhaseChange(name, a_ns, b_ns, split)
 
 

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Task
@@ -79,6 +80,7 @@ class _Sum:
         }
 
 
+_Key = TypeVar("_Key", str, tuple[str, ...])
 _Functions = dict[str, dict[str, _Sum]]
 """Phase -> function -> what was counted there."""
 
@@ -95,8 +97,8 @@ def _functions(evidence: Evidence, timing: Timing) -> _Functions:
         sums = found[phase_.name]
         if not sums and phase_.cpu_ns:
             sums = found[phase_.name] = {_BRIEF: _Sum(1)}
-        issue = _shared(phase_.issue_ns, {n: _issue_weight(s, timing.price) for n, s in sums.items()})
-        memory = _shared(
+        issue = shared(phase_.issue_ns, {n: _issue_weight(s, timing.price) for n, s in sums.items()})
+        memory = shared(
             phase_.memory_ns or 0, {n: timing.price.memory_ps(_tuple(s)) for n, s in sums.items()}
         )
         for name, sum_ in sums.items():
@@ -112,7 +114,15 @@ def _tuple(sum_: _Sum) -> Counts:
     return tuple(sum_.counts)
 
 
-def _shared(total_ns: int, weights: Mapping[str, int]) -> dict[str, int]:
+def memory_of_functions(evidence: Evidence) -> dict[str, dict[str, int]]:
+    """Phase -> function -> how long it waits for memory, in ns; nothing where no core is modelled."""
+    if evidence.timing is None:
+        return {}
+    found = _functions(evidence, evidence.timing)
+    return {phase: {name: sum_.memory_ns for name, sum_ in sums.items()} for phase, sums in found.items()}
+
+
+def shared(total_ns: int, weights: Mapping[_Key, int]) -> dict[_Key, int]:
     """Splits a time by weights; the largest share takes what rounding leaves. All of it is shared out."""
     if not weights:
         return {}
@@ -161,14 +171,14 @@ def _phases(evidence: Evidence, functions: _Functions) -> Rows:
         columns = zip(NONE, *(s.counts for s in functions[phase.name].values()), strict=True)
         counts = [sum(column) for column in columns]
         parts = {part: timing.price.part_ps(tuple(counts), part) for part in PARTS}
-        shared = _shared(phase.memory_ns or 0, parts)
+        waits = shared(phase.memory_ns or 0, parts)
         rows.append(
             {
                 "phase": phase.name,
                 "cpu_ns": phase.cpu_ns,
                 "issue_ns": phase.issue_ns,
                 "memory_ns": phase.memory_ns or 0,
-                **{f"{part}_ns": ns for part, ns in shared.items()},
+                **{f"{part}_ns": ns for part, ns in waits.items()},
             }
         )
     return Rows(

@@ -7,7 +7,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture import counted
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
-from bootscope.cores.profile import Core, load_core
+from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.timeline.core_time import Timing
 
 
@@ -16,28 +16,49 @@ def core_of(board: Board) -> Core | None:
     return load_core(board.core) if isinstance(board.core, str) else None
 
 
-def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
-    """A core with what was counted of its caches in a boot.
+def core_counted(run: StoredRun) -> Core | None:
+    """The core whose caches were counted in a run, where that is one of ours and the only one."""
+    kept = {name: info for boot in run.boots for name, info in counted.kept(boot.path).items()}
+    names = {info.core for info in kept.values()}
+    name = names.pop() if len(names) == 1 else ""
+    core = load_core(name) if name in core_names() else None
+    return core if core and core.geometry_id in kept else None
 
-    All boots of a run that have one stream share what was counted of one of them. Raises UserError where
-    nothing was counted for such caches, or it is of another boot.
+
+def find_timing(run: StoredRun, boot: StoredBoot, core: Core) -> Timing | None:
+    """A core with what was counted of its caches in a boot; None where nothing was, or of another boot.
+
+    All boots of a run that have one stream share what was counted of one of them.
     """
+    for other in (boot, *run.boots):
+        info = counted.kept(other.path).get(core.geometry_id)
+        if info and boot.info.stream_sha256 and info.stream_sha256 == boot.info.stream_sha256:
+            return Timing(core, counted.read(other.path, core.geometry_id))
+    return None
+
+
+def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
+    """The same. Raises UserError where nothing was counted for such caches, or it is of another boot, or the
+    board has no such core."""
+    check_architecture(run, core)
+    found = find_timing(run, boot, core)
+    if found is None:
+        raise _nothing_counted(run, boot, core)
+    return found
+
+
+def check_architecture(run: StoredRun, core: Core) -> None:
+    """Raises UserError for a core that the board of a run cannot have."""
     if core.architecture != run.info.board.architecture:
         raise UserError(
             f"core {core.name} is of architecture {core.architecture}, "
             f"board {run.info.board.name} of {run.info.board.architecture}"
         )
-    found: list[str] = []
-    for other in (boot, *run.boots):
-        passes = counted.kept(other.path)
-        found += [info.core for info in passes.values()]
-        info = passes.get(core.geometry_id)
-        if info and boot.info.stream_sha256 and info.stream_sha256 == boot.info.stream_sha256:
-            return Timing(core, counted.read(other.path, core.geometry_id))
-    raise _nothing_counted(run, boot, core, list(dict.fromkeys(found)))
 
 
-def _nothing_counted(run: StoredRun, boot: StoredBoot, core: Core, found: list[str]) -> UserError:
+def _nothing_counted(run: StoredRun, boot: StoredBoot, core: Core) -> UserError:
+    kept = [info for other in run.boots for info in counted.kept(other.path).values()]
+    found = list(dict.fromkeys(info.core for info in kept))
     hint = f"bootscope record {run.info.system.name} --timing --core {core.name}"
     if not found:
         return UserError(f"{run.info.run_id} was recorded without --timing", hint=hint)

@@ -16,6 +16,8 @@ from bootscope.analysis.initcalls import level_of, name_of
 from bootscope.analysis.kernel_activity import Call, Slice, Task
 from bootscope.analysis.processes import script_lines
 from bootscope.analysis.rows import as_table
+from bootscope.analysis.stalls import stalls
+from bootscope.analysis.view_names import MEMORY
 from bootscope.analysis.waits import caller, reason
 from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.cpu_time import DELAYS
@@ -55,6 +57,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         tracks=tuple(track for track in tracks if track.spans),
         points=tuple(sorted(points, key=lambda p: p.at_ns)),
         stacks=flame,
+        stalls=stalls(evidence, stacks),
         sampled=stacks.sampled,
         tables=_tables(evidence, stacks),
     )
@@ -64,10 +67,15 @@ _TABLES = {"critical-path": 60, "initcalls": 30, "processes": 30, "storage": 30,
 """View -> most rows of it in the report; `bootscope show --view` has them all."""
 
 
+_MEMORY_ROWS = 40
+
+
 def _tables(evidence: Evidence, stacks: Stacks) -> tuple[Table, ...]:
     views = {name: rows_of(name, evidence, stacks) for name in _TABLES}
     named = (next(rows for rows in views[name] if rows.name == name) for name in _TABLES)
-    tables = (as_table(rows, _TABLES[rows.name]) for rows in named)
+    memory = rows_of(MEMORY, evidence, stacks) if evidence.timing else ()
+    tables = [as_table(rows, _MEMORY_ROWS) for rows in memory]
+    tables += [as_table(rows, _TABLES[rows.name]) for rows in named]
     found = [table for table in tables if table]
     measured = instruments.table()
     return (*found, measured) if measured else tuple(found)

@@ -45,6 +45,8 @@ class View:
     understand: Callable[[], Evidence]
     index: Index | None = None
     core: Core | None = None
+    on_core: Callable[[Core], View] | None = None
+    """The same boot as a core would take it. Raises UserError where nothing was counted for its caches."""
 
     def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
         """What `make` makes of this boot and what `also` tells alone; from the index if there is one."""
@@ -169,7 +171,10 @@ def view(
 
         return evidence_of(store, run, boot, board, timing)
 
-    return View(run, boot, understand, index, timing.core if timing else None)
+    def on_core(other: Core) -> View:
+        return view(store, run, boot.info.number, board, core=other)
+
+    return View(run, boot, understand, index, timing.core if timing else None, on_core)
 
 
 def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -> Timing | None:

@@ -30,6 +30,7 @@ from bootscope.analysis.whatif_plan import Ground, Plan, saved_ns
 from bootscope.boards.profile import Board
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
+from bootscope.cores.changes import KNOWN as OF_CORES
 from bootscope.devices.model import CardClass
 
 KNOWN = {
@@ -161,7 +162,7 @@ def _apply(change: str, plan: Plan, evidence: Evidence, steps: list[Step]) -> No
     elif name in _NAMED:
         _NAMED[name](plan, evidence, steps, change.removeprefix(name))
     else:
-        known = unknown("change", change, list(KNOWN))
+        known = unknown("change", change, [*KNOWN, *OF_CORES])
         raise UserError(known.message, hint=f"{known.hint}; bootscope what-if --help explains them")
 
 

@@ -11,13 +11,17 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable
+from functools import partial
 
 import msgspec
 
 from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
+from bootscope.analysis.timing import find_timing
+from bootscope.analysis.views import View
 from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.analysis.whatif_core import predict_on_core
 from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger, sleeps_gone
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_root import Drivers, present_kind, root_kinds, rootfs
@@ -25,6 +29,8 @@ from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
 from bootscope.changes.applies import each_with_values, filled
 from bootscope.core.errors import UserError
 from bootscope.core.text import size
+from bootscope.cores.changes import is_of_core
+from bootscope.cores.profile import Core
 from bootscope.inventory.closure import Closures, Lost
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
@@ -66,7 +72,17 @@ def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:
         changes += [c for change in what_ifs(recipe) for c in each_with_values(change, facts)]
         extra += _extra(facts, filled(recipe.change, facts), recipe)
     view = facts.view
+    if any(map(is_of_core, changes)):
+        return predict_on_core(view, changes, partial(_on_core, view), extra).prediction
     return predict(view.evidence, view.stacks, changes, extra, view.ground)
+
+
+def _on_core(view: View, core: Core) -> View:
+    """The same boot on a core with other caches, where these were counted. Raises UserError where not."""
+    found = view.on_core(core) if view.on_core and find_timing(view.run, view.boot, core) else None
+    if found is None:
+        raise UserError("its caches were not counted for that", hint="bootscope what-if counts them")
+    return found
 
 
 def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:

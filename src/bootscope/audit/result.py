@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from bootscope.audit.counted import CountedCosts, counted_costs, passes
 from bootscope.audit.culprits.find import culprits
 from bootscope.audit.culprits.model import Culprit
 from bootscope.audit.findings import Audit, Group, audit, groups, ruled_out
 from bootscope.audit.pitfalls.find import FoundPitfalls, find_pitfalls
 from bootscope.audit.subject import Subject
 from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.recorded import Recorded
 from bootscope.timeline.trace import Trace
 
 
@@ -24,6 +26,8 @@ class AuditResult:
     pitfalls: FoundPitfalls
     culprits: tuple[Culprit, ...]
     alternatives: tuple[tuple[int, ...], ...]
+    counted: CountedCosts | None = None
+    """What caches, memory and clock cost, where that was counted."""
 
     @property
     def groups(self) -> list[Group]:
@@ -34,7 +38,8 @@ class AuditResult:
 def run_audit(about: Subject) -> AuditResult:
     """Goes through all techniques and pitfalls; of a recorded boot, what its index has is used."""
     if about.seen:
-        return about.seen.kept("audit", AuditResult, lambda: look_at(about.known), about.depends)
+        depends = f"{about.depends}, {passes(about.seen)}"
+        return about.seen.kept("audit", AuditResult, lambda: look_at(about.known), depends)
     return look_at(about.known, about.trace)
 
 
@@ -46,7 +51,8 @@ def look_at(known: Inventory, trace: Trace | None = None) -> AuditResult:
     alternatives = tuple(tuple(place[id(f)] for f in group) for group in groups(found.findings))
     out = ruled_out(found, known)
     rows = tuple(_fitting(culprit, out) for culprit in culprits(known, trace))
-    return AuditResult(found, find_pitfalls(known, found.findings), rows, alternatives)
+    costs = counted_costs(known.view) if isinstance(known, Recorded) else None
+    return AuditResult(found, find_pitfalls(known, found.findings), rows, alternatives, costs)
 
 
 def _fitting(culprit: Culprit, out: Collection[str]) -> Culprit:

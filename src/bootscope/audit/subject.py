@@ -21,6 +21,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import listed, seconds
+from bootscope.cores.profile import Core
 from bootscope.emulator.subject import flat
 from bootscope.inventory.closure import depends_on
 from bootscope.inventory.inventory import Inventory, Part
@@ -61,12 +62,21 @@ class Subject:
         return self.seen.boot.info.boot_id if self.seen else None
 
 
-def subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
-    """What `names` name; nothing stands for the last run.
+def subject(store: Store, cache: Cache, names: Sequence[str], core: Core | None = None) -> Subject:
+    """What `names` name; nothing stands for the last run. A recording is looked at on a `core`, if given.
 
     Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
-    did not reach its milestone.
+    did not reach its milestone; for a core that nothing was counted for, or where nothing was emulated.
     """
+    found = _subject(store, cache, names)
+    if core is None:
+        return found
+    if found.seen is None or found.seen.on_core is None:
+        raise UserError(f"no boot was emulated: nothing was counted for the core {core.name}")
+    return _seen(store, cache, found.seen.on_core(core), found.notes)
+
+
+def _subject(store: Store, cache: Cache, names: Sequence[str]) -> Subject:
     if names and is_tree(names[0]):
         return _tree(store, load_tree(names[0])[0], names[1:])
     if len(names) == 1 and names[0].endswith(".toml"):
@@ -161,11 +171,16 @@ def _named(store: Store, cache: Cache, name: str) -> Subject:
 def _recording(
     store: Store, cache: Cache, run: StoredRun, number: int | None, notes: tuple[str, ...] = ()
 ) -> Subject:
-    v = view(store, run, number, indexed=True)
+    return _seen(store, cache, view(store, run, number, indexed=True), notes)
+
+
+def _seen(store: Store, cache: Cache, v: View, notes: tuple[str, ...]) -> Subject:
+    """A recorded boot."""
     if not v.boot.info.complete:
         raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
     title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
-    depends = depends_on(store, cache, run.info)
+    title += f" on core {v.core.name}" if v.core else ""
+    depends = depends_on(store, cache, v.run.info)
     return Subject(title, lambda: facts(store, v, cache), (), notes, v, depends)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bootscope.boards.profile import Board
-from bootscope.calibration.figures import figures, known_line, power_on
+from bootscope.calibration.figures import cpu_figure, figures, figures_of_core, known_line, power_on
 from bootscope.calibration.fit import Fitted, fitted
 from bootscope.calibration.model import EmulatedBoot, HeardLine
 from bootscope.calibration.observe import RealBoot
@@ -32,6 +32,8 @@ def calibrate(like: str, emulated: EmulatedBoot, board: Board, boots: Sequence[R
             hint="give boots with one kind of stamp at a time",
         )
     before, stamp = rates_of(board), boots[0].stamp
+    on_core = emulated.core is not None
+    before = before._replace(cpu=1.0) if on_core else before
     lines = emulated.lines(before)
     seen = heard(boots, lines)
     found = stretches(seen, lines, before)
@@ -41,7 +43,7 @@ def calibrate(like: str, emulated: EmulatedBoot, board: Board, boots: Sequence[R
 
     def amounts(rates: Rates) -> list[Row]:
         at = emulated.lines(rates)
-        return [row_of(s, parts_of(s, at, stamp)) for s in found]
+        return [row_of(s, parts_of(s, at, stamp), on_core=on_core) for s in found]
 
     fit = fitted(amounts, before, known_line(emulated, boots))
     after = emulated.lines(fit.rates)
@@ -49,7 +51,12 @@ def calibrate(like: str, emulated: EmulatedBoot, board: Board, boots: Sequence[R
         board=board,
         like=like,
         boots=tuple(boot.boot_id for boot in boots),
-        figures=(*figures(board, emulated.byte_ns, fit), power_on(board, seen, after, fit)),
+        figures=(
+            *(figures_of_core(emulated.core, fit) if emulated.core else [cpu_figure(board, fit)]),
+            *figures(board, emulated.byte_ns, fit),
+            power_on(board, seen, after, fit),
+        ),
+        core=emulated.core.timing.core if emulated.core else None,
         stretches=tuple(_compared(emulated, found, (lines, after), (before, fit.rates), fit, stamp)),
         lines=len(lines),
         matched=matched,

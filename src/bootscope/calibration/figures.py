@@ -10,8 +10,19 @@ from bootscope.boards.profile import UNSCALED_PPM, Board
 from bootscope.calibration.fit import Fitted, Rate, Told
 from bootscope.calibration.model import EmulatedBoot, HeardLine
 from bootscope.calibration.observe import RealBoot
-from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE
-from bootscope.calibration.result import BANDWIDTH, CPU_SCALE, KEPT, LATENCY, LINE_RATE, POWER_ON, Figure
+from bootscope.calibration.on_core import CoreAmounts
+from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE, MEMORY
+from bootscope.calibration.result import (
+    BANDWIDTH,
+    CPU_SCALE,
+    INSTRUCTION,
+    KEPT,
+    LATENCY,
+    LINE_RATE,
+    MEMORY_LATENCY,
+    POWER_ON,
+    Figure,
+)
 from bootscope.calibration.stretches import Heard, deviation, stamped
 from bootscope.statistics.describe import median
 from bootscope.statistics.student import student_975
@@ -38,12 +49,26 @@ def known_line(emulated: EmulatedBoot, boots: Sequence[RealBoot]) -> dict[int, T
     return {LINE: Told(ratio, ratio * _RATE_HALF, f"the console was read at {rate} baud")}
 
 
+def cpu_figure(board: Board, fit: Fitted) -> Figure:
+    """What the CPU takes against the emulator, without a model of a core."""
+    return _straight(CPU_SCALE, board.cpu_scale_ppm.value, fit.found[CPU], UNSCALED_PPM)
+
+
+def figures_of_core(core: CoreAmounts, fit: Fitted) -> list[Figure]:
+    """What an instruction takes on the core, and a line out of its memory."""
+    costs = core.timing.core.costs
+    each, line = costs.instruction_millicycles.value, costs.read_ns.value
+    return [
+        _straight(INSTRUCTION, each, fit.found[CPU], each),
+        _straight(MEMORY_LATENCY, line, fit.found[MEMORY], line),
+    ]
+
+
 def figures(board: Board, byte_ns: int, fit: Fitted) -> list[Figure]:
-    """All but the time from power to the first instruction. `byte_ns`: of a byte on the emulator's line."""
+    """Those of card and line. `byte_ns`: of a byte on the emulator's line."""
     card, found = board.card, fit.found
     baud = _BITS * _NS / byte_ns if byte_ns else 0.0
     return [
-        _straight(CPU_SCALE, board.cpu_scale_ppm.value, found[CPU], UNSCALED_PPM),
         _turned(BANDWIDTH, card.bandwidth_bytes_per_s.value, found[BYTES], _NS),
         _straight(LATENCY, card.command_latency_ns.value, found[COMMANDS], 1),
         _turned(LINE_RATE, round(baud), found[LINE], baud),
@@ -58,7 +83,7 @@ def _straight(name: str, before: int, rate: Rate, unit: float) -> Figure:
         max(0, math.floor((rate.value - rate.half) * unit)),
         math.ceil((rate.value + rate.half) * unit),
     )
-    value = max(round(rate.value * unit), 1 if name == CPU_SCALE else 0)
+    value = max(round(rate.value * unit), 0 if name == LATENCY else 1)
     return Figure(name, before, value, low, high, rate.stretches, rate.how, rate.why, rate.warning)
 
 
@@ -85,9 +110,9 @@ def power_on(board: Board, seen: Sequence[Heard], lines: Sequence[HeardLine], fi
         place = min(h.at_ns)
         parts = stamped(lines, place, h.boot.stamp)
         rest.append(h.at_ns[place] - round(parts.at(fit.rates)))
-        model = math.hypot(
-            *(rate.half * amount for rate, amount in zip(fit.found, parts[:EXTRA], strict=False))
-        )
+        of_rates = [*zip(fit.found, parts[:EXTRA], strict=False)]
+        of_rates += [(rate, parts.memory_ns) for rate in fit.found[MEMORY:]]
+        model = math.hypot(*(rate.half * amount for rate, amount in of_rates))
         off_ns = max(off_ns, math.hypot(model, (h.boot.zero_error_ns or 0) + h.boot.stamp_error_ns))
     half = math.hypot(off_ns, student_975(max(1, len(rest) - 1)) * deviation(rest))
     value = max(0, median(rest))

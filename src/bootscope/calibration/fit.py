@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bootscope.calibration.rates import BYTES, COLUMNS, COMMANDS, CPU, EXTRA, LINE, Rates
+from bootscope.calibration.rates import BYTES, COMMANDS, CPU, EXTRA, LINE, MEMORY, Rates
 from bootscope.calibration.result import FITTED, KEPT, TOLD
 from bootscope.calibration.robust import KnownFigure, Row, fit, known
 
@@ -31,6 +31,7 @@ WORDS = {
     BYTES: "the bytes of storage",
     LINE: "the bytes on the line",
     EXTRA: "the lines",
+    MEMORY: "the waits for memory",
 }
 
 Amounts = Callable[[Rates], Sequence[Row]]
@@ -81,7 +82,8 @@ class _Fit:
         """Column -> its value, and how far off that may be (a deviation)."""
         self._why: dict[int, Rate] = {k: Rate(t.value, t.half, 0.0, TOLD, t.whence) for k, t in told.items()}
         self._rates = before
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[Row] = amounts(before)
+        self._columns = len(self._rows[0].amounts) if self._rows else MEMORY
         self._weights: list[float] = []
 
     def done(self) -> Fitted:
@@ -104,11 +106,11 @@ class _Fit:
                 break
             self._fix(worst, self._vague_words(worst, certain[worst]))
             certain = {}
-        rates = tuple(self._of(c, certain.get(c)) for c in range(COLUMNS))
+        rates = tuple(self._of(c, certain.get(c)) for c in range(self._columns))
         return Fitted(self._rates, rates, tuple(self._rows), tuple(self._weights))
 
     def _free(self) -> list[int]:
-        return [c for c in range(COLUMNS) if c not in self._fixed]
+        return [c for c in range(self._columns) if c not in self._fixed]
 
     def _known(self, free: Sequence[int]) -> list[KnownFigure] | None:
         """How well the free columns are known, with what belongs to the fixed ones that may be off."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bootscope.boards.profile import Board
+from bootscope.calibration.on_core import CoreAmounts
 from bootscope.calibration.rates import Parts, Rates
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stream import Record
@@ -39,6 +40,7 @@ class _Step:
     cpu_ns: int
     steady_ns: int
     event: ConsoleByte | StorageCommand
+    memory_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,13 @@ class _Text:
 
 class EmulatedBoot:
     """An emulated boot as calibration needs it: `recorded` is its stream, `made` what a timeline on the
-    board that is calibrated was made of."""
+    board that is calibrated was made of; `core` what it is made of on a core's model, if that is fitted."""
 
-    def __init__(self, recorded: Sequence[Record], made: Made) -> None:
+    def __init__(self, recorded: Sequence[Record], made: Made, core: CoreAmounts | None = None) -> None:
+        self.core = core
         self._board: Board = made.run.board
         self._phases = made.timeline.phases
-        self._steps = _steps(recorded, made.events, made.run)
+        self._steps = _steps_on(core, made.events) if core else _steps(recorded, made.events, made.run)
         found = console_bytes(made.events, self._board.console)
         self._texts = _texts(found, made)
         self.byte_ns = Counter(byte.byte_ns for byte in found).most_common(1)[0][0] if found else 0
@@ -90,6 +93,20 @@ def _steps(recorded: Sequence[Record], events: Sequence[DeviceEvent], run: RunIn
         at = event.index + 1
         found.append(_Step(passed.computing_ns - cpu_ns, passed.steady_ns - steady_ns, event))
         cpu_ns, steady_ns = passed.computing_ns, passed.steady_ns
+    return found
+
+
+def _steps_on(core: CoreAmounts, events: Sequence[DeviceEvent]) -> list[_Step]:
+    """The same on the model of a core."""
+    before = (0, 0, 0)
+    found: list[_Step] = []
+    for event in events:
+        if isinstance(event, ConsoleByte | StorageCommand):
+            at = event.index
+            now = (core.instructions_ns[at], core.rest_ns[at], core.memory_ns[at])
+            cpu_ns, rest_ns, memory_ns = (b - a for a, b in zip(before, now, strict=True))
+            found.append(_Step(cpu_ns, rest_ns, event, memory_ns))
+            before = now
     return found
 
 
@@ -129,9 +146,9 @@ class _Board:
         return heard
 
     def _passed(self, step: _Step, commands: int, size_bytes: int) -> None:
-        at, (cpu_ns, number, total_bytes, line_ns, steady_ns) = self._now
+        at, (cpu_ns, number, total_bytes, line_ns, steady_ns, memory_ns) = self._now
         rates = self._rates
-        at += step.cpu_ns * rates.cpu + step.steady_ns
+        at += step.cpu_ns * rates.cpu + step.steady_ns + step.memory_ns * rates.memory
         at += commands * rates.command_ns + size_bytes * rates.byte_ns
         self._now = (
             at,
@@ -141,6 +158,7 @@ class _Board:
                 total_bytes + size_bytes,
                 line_ns,
                 steady_ns + step.steady_ns,
+                memory_ns + step.memory_ns,
             ),
         )
 

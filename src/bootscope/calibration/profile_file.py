@@ -12,8 +12,10 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.calibration import result
+from bootscope.calibration.on_core import INSTRUCTION, scaled_memory, with_figures
 from bootscope.calibration.result import Calibration, Figure
 from bootscope.core.settings import Sourced, as_toml
+from bootscope.cores.profile import Core
 from bootscope.devices.model import CardClass, Console
 
 CARD = "calibrated"
@@ -46,7 +48,9 @@ def calibrated_board(found: Calibration, name: str) -> Board:
         name=name,
         title=_once(board.title, "calibrated"),
         power_on_ns=_sourced(found.figure(result.POWER_ON), board.power_on_ns, found),
-        cpu_scale_ppm=_sourced(found.figure(result.CPU_SCALE), board.cpu_scale_ppm, found),
+        cpu_scale_ppm=board.cpu_scale_ppm
+        if found.core
+        else _sourced(found.figure(result.CPU_SCALE), board.cpu_scale_ppm, found),
         card_class=card,
         card_classes=classes,
         devices=devices,
@@ -89,7 +93,7 @@ def text(found: Calibration, board: Board) -> str:
     line = found.figure(result.LINE_RATE)
     notes = {
         "power_on_ns": _note(found.figure(result.POWER_ON)),
-        "cpu_scale_ppm": _note(found.figure(result.CPU_SCALE)),
+        **({} if found.core else {"cpu_scale_ppm": _note(found.figure(result.CPU_SCALE))}),
         f"{card}.bandwidth_bytes_per_s": _note(found.figure(result.BANDWIDTH)),
         f"{card}.command_latency_ns": _note(found.figure(result.LATENCY)),
         f"{console}.{board.console_called(board.console).rate_key}": f"line rate in baud: {_note(line)}",
@@ -102,6 +106,33 @@ def text(found: Calibration, board: Board) -> str:
         "",
     ]
     table: dict[str, Any] = msgspec.to_builtins(board)
+    return "\n".join([*head, *_table("", table, notes)]) + "\n"
+
+
+def calibrated_core(found: Calibration, core: Core, name: str) -> Core:
+    """The core with what was fitted in it, under another name: memory's costs in the same proportions."""
+    instruction, latency = found.figure(result.INSTRUCTION), found.figure(result.MEMORY_LATENCY)
+    made = core
+    if instruction.how != result.KEPT:
+        made = with_figures(made, {INSTRUCTION: instruction.value}, _source(instruction, found))
+    if latency.how != result.KEPT:
+        memory = scaled_memory(core.costs, latency.value)
+        made = with_figures(made, memory, _source(latency, found))
+    return msgspec.structs.replace(made, name=name, title=_once(core.title, "calibrated"))
+
+
+def core_text(found: Calibration, core: Core) -> str:
+    """`core`, which is :func:`calibrated_core` of what was found, as TOML."""
+    figures = {f"costs.{name}": found.figure(name) for name in (result.INSTRUCTION, result.MEMORY_LATENCY)}
+    head = [
+        "# A core as it is: two figures fitted by bootscope calibrate to boots of the real board.",
+        f"# Boots: {', '.join(found.boots[:10])}{' ...' if len(found.boots) > 10 else ''}",
+        f"# Emulated boot of the same system: {found.like}",
+        "# Comments give each former figure and its 95 % interval; memory's other costs are in proportion.",
+        "",
+    ]
+    table: dict[str, Any] = msgspec.to_builtins(core)
+    notes = {name: _note(figure) for name, figure in figures.items()}
     return "\n".join([*head, *_table("", table, notes)]) + "\n"
 
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from bootscope.boards.profile import UNSCALED_PPM, Board
 
-CPU, COMMANDS, BYTES, LINE, EXTRA = range(5)
-COLUMNS = 5
-"""The kinds of amounts that have a rate, in the order of :class:`Rates`."""
+CPU, COMMANDS, BYTES, LINE, EXTRA, MEMORY = range(6)
+"""The kinds of amounts that have a rate, in the order of :class:`Rates`; MEMORY only on a core's model."""
 
 
 class Rates(NamedTuple):
@@ -22,7 +21,8 @@ class Rates(NamedTuple):
     `cpu`: ns for each ns that the emulator gives the CPU; `command_ns`, `byte_ns`: of storage; `line`: ns
     for each ns that a byte takes on the emulator's serial line. `extra_ns`: what each console line
     takes beyond all that, of interrupts and of whoever stamps. No profile has that, but the other rates must
-    not be made up for it.
+    not be made up for it. `memory`: ns for each ns that a core's model waits for memory; `cpu` is of its
+    instructions then.
     """
 
     cpu: float
@@ -30,13 +30,15 @@ class Rates(NamedTuple):
     byte_ns: float
     line: float
     extra_ns: float = 0.0
+    memory: float = 1.0
 
 
 class Parts(NamedTuple):
     """What went by up to a moment of a boot, along the way that determined it.
 
     `steady_ns` is what takes the same time on every board: sleeping, and loops that wait for a clock.
-    `line_ns` is what the serial line was waited for, at the emulator's line rate.
+    `line_ns` is what the serial line was waited for, at the emulator's line rate; `memory_ns` what a core's
+    model waits for memory, 0 without one.
     """
 
     cpu_ns: int
@@ -44,6 +46,7 @@ class Parts(NamedTuple):
     size_bytes: int
     line_ns: int
     steady_ns: int
+    memory_ns: int = 0
 
     def at(self, rates: Rates) -> float:
         """The time that all of it takes by a profile of these rates, in ns."""
@@ -53,6 +56,7 @@ class Parts(NamedTuple):
             + self.size_bytes * rates.byte_ns
             + self.line_ns * rates.line
             + self.steady_ns
+            + self.memory_ns * rates.memory
         )
 
     def since(self, before: Parts) -> Parts:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bootscope.boards.profile import Board
+from bootscope.cores.profile import Core
 from bootscope.loaders.registry import PHASES
 from bootscope.statistics.describe import quantile
 
@@ -18,6 +19,9 @@ CPU_SCALE, BANDWIDTH, LATENCY, LINE_RATE, POWER_ON = (
     "line_baud",
     "power_on_ns",
 )
+
+INSTRUCTION, MEMORY_LATENCY = "instruction_millicycles", "read_ns"
+"""Figures of a core, which stand in the place of CPU_SCALE where one is fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Calibration:
     lines: int
     matched: int
     notes: tuple[str, ...]
+    core: Core | None = None
+    """The core whose figures were fitted, as it was before."""
 
     def figure(self, name: str) -> Figure:
         """The figure of that name."""

@@ -132,14 +132,15 @@ def parts_of(stretch: Stretch, lines: Sequence[HeardLine], stamp: str) -> Parts:
     return stamped(lines, stretch.last, stamp).since(stamped(lines, stretch.first, stamp))
 
 
-def row_of(stretch: Stretch, parts: Parts) -> Row:
-    """A stretch as an equation."""
+def row_of(stretch: Stretch, parts: Parts, *, on_core: bool = False) -> Row:
+    """A stretch as an equation; `on_core`: waits for memory have a rate of their own."""
     amounts = (
         float(parts.cpu_ns),
         float(parts.commands),
         float(parts.size_bytes),
         float(parts.line_ns),
         float(stretch.last - stretch.first),
+        *((float(parts.memory_ns),) if on_core else ()),
     )
     took = float(stretch.took_ns)
     return Row(amounts, took - parts.steady_ns, took, stretch.noise_ns)

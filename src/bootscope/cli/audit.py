@@ -23,6 +23,7 @@ from bootscope.cli.named_image import image_of
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
 from bootscope.core.paths import cache_dir, store_dir
+from bootscope.cores.profile import load_core
 from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
 from bootscope.report import culprits
@@ -53,6 +54,7 @@ class AuditVerb(Verb):
         )
         flag(parser, "--losses", "also the capabilities that each technique removes")
         option(parser, "--board", "B", "the emulated board that an image is for: files of one, or a build")
+        option(parser, "--core", "C", "as this core takes it, with caches and memory, of a run with --timing")
         option(parser, "--top", "N", f"number of findings and rows (default {FINDINGS} and {ROWS})", type=int)
         flag(
             parser,
@@ -64,7 +66,8 @@ class AuditVerb(Verb):
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
         args.what = _names(args)
-        about = subject(Store(store_dir()), Cache(cache_dir()), args.what)
+        core = load_core(args.core) if args.core else None
+        about = subject(Store(store_dir()), Cache(cache_dir()), args.what, core)
         found = run_audit(about)
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found)})
@@ -96,6 +99,7 @@ def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditR
         out.print()
         top = None if args.all else args.top or ROWS
         text.techniques(out, text.ordered(found.groups), top, args.losses or args.all)
+    text.counted(out, found.counted, run)
     text.others(out, found.audit, args.all)
     text.pitfalls(out, found.pitfalls, args.pitfalls)
 
@@ -175,6 +179,7 @@ def _json(looked_at: AuditResult) -> dict[str, object]:
         "pitfalls": [_json_of(w) for w in seen.warnings],
         "advice": [_json_of(w) for w in seen.advice],
         "undecided": seen.undecided,
+        "counted": looked_at.counted,
     }
 
 

@@ -7,12 +7,15 @@ import argparse
 import re
 from pathlib import Path
 
+from bootscope.analysis.timing import timing_of
 from bootscope.analysis.views import choose_boot
 from bootscope.boards.profile import Board, load_board
 from bootscope.calibration import profile_file
 from bootscope.calibration.calibrate import calibrate
 from bootscope.calibration.model import EmulatedBoot
 from bootscope.calibration.observe import real_boots
+from bootscope.calibration.on_core import core_amounts
+from bootscope.calibration.result import Calibration
 from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredBoot, StoredRun
 from bootscope.cli.arguments import option
@@ -21,6 +24,7 @@ from bootscope.cli.output import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.paths import store_dir
+from bootscope.cores.profile import load_core
 from bootscope.report import calibrated as text
 from bootscope.runs.run import run_and_boot
 from bootscope.timeline.build import timeline_of
@@ -37,6 +41,12 @@ class Calibrate(Verb):
         option(parser, "--like", "RUN", "the same system on the emulated board (default: the last such run)")
         option(parser, "-o --output", "FILE.toml", "write the fitted profile", type=Path)
         option(
+            parser,
+            "--core",
+            "C",
+            "fit this core, an instruction and its memory, in place of one CPU time; --like with --timing",
+        )
+        option(
             parser, "--top", "N", "number of worst-fitting stretches to show (default 8)", type=int, default=8
         )
 
@@ -50,19 +60,32 @@ class Calibrate(Verb):
         run, boot = emulated_boot(store, args.like)
         board = _board(args.board, run)
         recorded = boot.records()
-        made = timeline_of(boot.info.boot_id, recorded, run.info, board)
-        found = calibrate(boot.info.boot_id, EmulatedBoot(recorded, made), board, list(boots.values()))
+        timing = timing_of(run, boot, load_core(args.core)) if args.core else None
+        made = timeline_of(boot.info.boot_id, recorded, run.info, board, timing)
+        amounts = core_amounts(recorded, made.run, timing) if timing else None
+        emulated = EmulatedBoot(recorded, made, amounts)
+        found = calibrate(boot.info.boot_id, emulated, board, list(boots.values()))
         if args.output:
-            name = re.sub(r"[^A-Za-z0-9_-]+", "-", args.output.stem).strip("-") or "board"
-            fitted = profile_file.calibrated_board(found, name)
-            write_file(args.output, profile_file.text(found, fitted).encode())
-            load_board(str(args.output))
+            _write(found, args.output)
         path = str(args.output) if args.output else ""
         if args.json:
             print_json("calibrate", text.document(found, path))
         else:
             text.show(terminal(), found, path, args.top)
         return 0
+
+
+def _write(found: Calibration, path: Path) -> None:
+    """Writes the profile of the board, and beside it that of the core where one was fitted."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "board"
+    fitted = profile_file.calibrated_board(found, name)
+    write_file(path, profile_file.text(found, fitted).encode())
+    load_board(str(path))
+    if found.core:
+        beside = text.core_path(path)
+        core = profile_file.calibrated_core(found, found.core, f"{name}-core")
+        write_file(beside, profile_file.core_text(found, core).encode())
+        load_core(str(beside))
 
 
 def emulated_boot(store: Store, name: str | None) -> tuple[StoredRun, StoredBoot]:

@@ -12,6 +12,7 @@ from bootscope.analysis.views import View
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
+from bootscope.cli.core_options import add_core_options, call_paths, core_of
 from bootscope.cli.output import write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
@@ -66,16 +67,18 @@ class Export(Verb):
         )
         option(parser, "--format", "F", "the format (default: from the file name)")
         option(parser, "-o --output", "FILE", "the file to write; - is standard output (text formats)")
+        add_core_options(parser, "call paths are of waiting for memory, not of time")
         flag(parser, "--formats", "list the formats")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
-            refuse(args, ("format", "output"), "writes a boot; --formats writes none")
+            refuse(args, ("format", "output", "core", "stalls"), "writes a boot; --formats writes none")
             return list_formats(args.json)
         exporter = chosen(args)
         store = Store(store_dir())
-        boot_id, boot = boot_of(store, args.run)
+        boot_id, boot = boot_of(store, args.run, core_of(args))
         subject = subject_of(boot_id, boot)
+        subject = replace(subject, trace=call_paths(subject.trace, args.stalls))
         others = _others(store, args.run, boot_id)
         if exporter.whole_run:
             subject = replace(subject, boots=_rows(store, boot_id))

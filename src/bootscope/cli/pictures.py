@@ -6,10 +6,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bootscope.capture.store import Store
 from bootscope.cli.common import refuse
+from bootscope.cli.core_options import call_paths, core_of
 from bootscope.cli.output import MARKDOWN, write_file
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import UserError
@@ -30,7 +32,10 @@ def write(store: Store, names: Sequence[str], form: str, args: argparse.Namespac
     _agree(form, args)
     if form in ("png", "pdf"):
         raster.check()
-    subject = subject_of(store, names)
+    subject = subject_of(store, names, core_of(args))
+    if args.stalls:
+        boots = [replace(boot, trace=call_paths(boot.trace, True)) for boot in subject.boots]
+        subject = replace(subject, boots=boots)
     if form == MARKDOWN:
         done = _text(store, subject, args)
     elif form == "pdf" and not args.view:

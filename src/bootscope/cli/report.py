@@ -10,6 +10,7 @@ from pathlib import Path
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive, refuse
+from bootscope.cli.core_options import add_core_options, core_of
 from bootscope.cli.output import HTML, form_of, write_file
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.paths import store_dir
@@ -40,6 +41,7 @@ class Report(Verb):
         parser.add_argument(
             "--view", choices=VIEWS, help="what a picture shows (default: what suits the runs)"
         )
+        add_core_options(parser, "the flame graph is of waiting for memory (a page has both)")
         option(parser, "--width", "N", "pixels across (default 1200)", type=int)
         option(parser, "--scale", "N", "PNG: N times as many pixels, for sharp slides (default 1)", type=int)
         parser.add_argument("--theme", choices=("light", "dark"), help="colours of a picture (default light)")
@@ -61,8 +63,10 @@ class Report(Verb):
             from bootscope.cli.pictures import write
 
             return write(store, names, form, args)
-        refuse(args, PICTURES, "is for pictures; HTML shows all", "-o FILE.svg, .png, .pdf or .md")
-        text, boots = page_of(store, names)
+        refuse(
+            args, (*PICTURES, "stalls"), "is for pictures; HTML shows all", "-o FILE.svg, .png, .pdf or .md"
+        )
+        text, boots = page_of(store, names, core=core_of(args))
         write_file(args.output, text.encode())
         if args.json:
             print_json("report", {"path": str(args.output), "bytes": len(text.encode()), "boots": boots})

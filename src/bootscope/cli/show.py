@@ -32,10 +32,16 @@ _DIFFERENCES = 20
 _SORT = "with --view: rank by this column, as its heading says it (functions: self, total, share, ...)"
 
 
-def view_of(store: Store, name: str | None, number: int | None = None, board: str | None = None) -> View:
+def view_of(
+    store: Store,
+    name: str | None,
+    number: int | None = None,
+    board: str | None = None,
+    core: str | None = None,
+) -> View:
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
     name, number = run_and_boot(name, number)
-    return _view(store, store.find(name), number, board)
+    return _view(store, store.find(name), number, board, core)
 
 
 def _view(
@@ -164,6 +170,7 @@ class Compare(Verb):
         option(parser, "--top", "N", "differences shown (default 20)", type=int)
         parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
         option(parser, "--sort", "COLUMN", _SORT.replace("self, total, share", "change, A, B"))
+        option(parser, "--core", "C", "both on this core: instructions and waits for memory apart")
         option(
             parser,
             "--milestone",
@@ -180,12 +187,18 @@ class Compare(Verb):
         ids = store.find_id(name_a), store.find_id(name_b)
         _refuse_same(ids, (boot_a, boot_b))
         if not all([run_of(store, run_id).exact for run_id in ids]):
-            refuse(args, ("view", "top"), "is for single boots of the emulated board; these boots vary")
+            refuse(
+                args, ("view", "top", "core"), "is for single boots of the emulated board; these boots vary"
+            )
             boots_a, boots_b = sample_set(store, ids[0], boot_a), sample_set(store, ids[1], boot_b)
             return self._with_statistics(args, boots_a, boots_b)
         refuse(args, ("milestone",), "is for runs whose boots vary; these are exact", "without it")
-        a, b = view_of(store, ids[0], boot_a), view_of(store, ids[1], boot_b)
+        a, b = (view_of(store, *side, core=args.core) for side in zip(ids, (boot_a, boot_b), strict=True))
         _refuse_same((a.boot.info.boot_id, b.boot.info.boot_id), (None, None))
+        if args.view == MEMORY and not (a.core and b.core):
+            raise UserError(
+                "--view memory compares boots on a core", hint="--core CORE (bootscope help cores)"
+            )
         if args.view:
             return self._in_detail(args, a, b)
         found = comparison(store, a, b)

@@ -17,6 +17,8 @@ from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, expected, find, load, names_in
 
 SCHEMA = 1
+SWITCHED = "switched"
+"""How the names of those parts of a geometry begin that are of a phase, which follows."""
 POLICIES = ("lru", "random", "round-robin")
 _LARGEST = 1 << 30
 _MOST_ENTRIES = 1 << 16
@@ -144,8 +146,21 @@ class Classes(Setting, frozen=True):
     narrow_use_millicycles: Sourced
 
 
+class InPhase(Setting, frozen=True):
+    """Caches that are on or off in a phase of the boot whatever its software does; others as it says."""
+
+    data: Switched | msgspec.UnsetType = msgspec.UNSET
+    code: Switched | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def words(self) -> list[int | str]:
+        """Data and code as the plugin's watch file says it."""
+        sides = (self.data, self.code)
+        return [("off", "on")[side.value] if isinstance(side, Switched) else "as-is" for side in sides]
+
+
 class Core(Setting, frozen=True):
-    """A core profile. `not_modelled`: what is known to be missing for this very core."""
+    """A core profile. `not_modelled`: what is known to be missing for this one. `switched` is by phase."""
 
     schema: int
     name: str
@@ -158,6 +173,7 @@ class Core(Setting, frozen=True):
     unaligned: Unaligned | msgspec.UnsetType = msgspec.UNSET
     classes: Classes | msgspec.UnsetType = msgspec.UNSET
     not_modelled: str = ""
+    switched: dict[str, InPhase] = {}
 
     @property
     def geometry(self) -> dict[str, list[int | str]]:
@@ -174,6 +190,8 @@ class Core(Setting, frozen=True):
         if isinstance(self.unaligned, Unaligned):
             found["split"] = [self.unaligned.load_bytes.value, self.unaligned.store_bytes.value]
         found["branches"] = [b.counters.value, b.history_bits.value, b.targets.value, b.returns.value]
+        for phase, switches in sorted(self.switched.items()):
+            found[f"{SWITCHED} {phase}"] = switches.words
         return found
 
     @property
@@ -210,6 +228,11 @@ def load_core(name: str) -> Core:
     core = load(path, Core)
     _check(core, path)
     return core
+
+
+def check(core: Core, where: str) -> None:
+    """Raises UserError for a core that cannot be; `where` it is from stands before what is said."""
+    _check(core, Path(where))
 
 
 def _caches(core: Core) -> Iterator[tuple[str, Cache]]:
@@ -256,6 +279,9 @@ def _told(value: msgspec.Struct, key: str) -> Iterator[tuple[str, Sourced | Chos
             yield name, inner
         elif isinstance(inner, msgspec.Struct):
             yield from _told(inner, name)
+        elif isinstance(inner, dict):
+            for key_, each in inner.items():
+                yield from _told(each, f"{name}.{key_}")
 
 
 def _is_power(number: int) -> bool:

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +28,7 @@ from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, visible
+from bootscope.cores.profile import load_core
 from bootscope.emulator import initcall_table, qemu, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
 from bootscope.emulator.subject import Subject, of_build
@@ -97,6 +98,7 @@ def record_boots(store: Store, task: Task, observer: Observer) -> str:
     panics, hangs or dies is no error here: it is stored and says so.
     """
     version = qemu.check(task.board)
+    task = _counting(task)
     for core in task.limits.timing:
         timing_pass.control_of(task.board, core)
     now = datetime.now(UTC)
@@ -113,6 +115,22 @@ def record_boots(store: Store, task: Task, observer: Observer) -> str:
                 _count(task, run, path / "boots" / "001", info, observer)
     store.index(run_id)
     return run_id
+
+
+def _counting(task: Task) -> Task:
+    """A task that also counts for the core that its board names: its boots are looked at on that."""
+    limits, core = task.limits, task.board.core
+    if limits.timing or not limits.explain or not isinstance(core, str):
+        return task
+    return replace(task, limits=replace(limits, timing=(load_core(core),)))
+
+
+def count_boot(order: Order, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
+    """The counting passes of an order, of a boot in the store that was recorded from the same build: what was
+    counted is kept beside it. Raises what timing_pass.count does."""
+    subject = of_build(order.system, order.board, order.built)
+    task = Task(subject, order.board, order.plugin, order.until, 1, order.timeout_s, order.limits)
+    _count(task, run, folder, info, observer)
 
 
 def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:

@@ -5,7 +5,7 @@ of it is counted. A boot is exact, so that the second is joined to the first eve
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from bootscope.arch.model import Control, Rule
 from bootscope.boards.profile import Board
 from bootscope.capture import counted, record, stream
 from bootscope.capture.record import BootInfo, RunInfo
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import ToolError, UserError, unknown
 from bootscope.core.text import seconds
-from bootscope.cores.profile import ALONE, PAGE_HINTS, Core
+from bootscope.cores.profile import ALONE, PAGE_HINTS, SWITCHED, Core
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
@@ -61,9 +61,15 @@ def memory_of(board: Board) -> tuple[int, int]:
 
 
 def lines(
-    board: Board, core: Core, path: Path, parts: list[int], uncached: list[tuple[int, int]]
+    board: Board,
+    core: Core,
+    path: Path,
+    parts: list[int],
+    uncached: list[tuple[int, int]],
+    phases: Sequence[str] = (),
 ) -> list[str]:
-    """The lines of a watch file for the pass. Raises what :func:`control_of` does."""
+    """The lines of a watch file for the pass; `phases` are what its parts are. Raises what :func:`control_of`
+    does, and UserError for a core whose caches are switched in a phase that the boot lacks."""
     check_store_path(path)
     control = control_of(board, core)
     found = [f"timing {path} {_range(memory_of(board))}"]
@@ -71,6 +77,8 @@ def lines(
         if name == PAGE_HINTS:
             continue  # is told by FLAT_PASSES
         what = name if name in ALONE else f"cache {name}"
+        if name.startswith(SWITCHED):
+            what = f"{SWITCHED} {_part(name.removeprefix(SWITCHED).strip(), phases)}"
         found.append(f"{what} {' '.join(map(str, words))}")
     bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
     found.append(f"control {bits} {' '.join(control.registers)}")
@@ -88,6 +96,12 @@ def class_line(rule: Rule) -> str:
     o = rule.opcode
     words = [rule.kind, f"{o.size} {o.mask:#x} {o.value:#x}", *(f"{at} {bits}" for at, bits in rule.fields)]
     return " ".join([*words, *([f"{rule.registers:#x}"] if rule.registers else [])])
+
+
+def _part(phase: str, phases: Sequence[str]) -> int:
+    if phase not in phases:
+        raise unknown("phase of this boot", phase, list(phases))
+    return phases.index(phase)
 
 
 def _range(range_: tuple[int, int]) -> str:
@@ -112,13 +126,15 @@ def count(
     records = stream.read(folder / record.STREAM)
     starts = boundaries(records, events_of(records, run), run)
     number = {index: n for n, index in enumerate(i for i, r in enumerate(records) if counted.is_event(r))}
+    phases = (run.board.boot_loader.phases[1], *(b.phase for b in starts))
     scratch = folder / _PASS
     scratch.mkdir()
     try:
         watch = made(scratch)
         counts = scratch / _COUNTS
         uncached = [frame] if frame else []
-        watch.lines += lines(run.board, core, counts, [number[b.index] for b in starts], uncached)
+        parts = [number[b.index] for b in starts]
+        watch.lines += lines(run.board, core, counts, parts, uncached, phases)
         power = replace(
             power,
             watch=scratch / record.WATCH,
@@ -130,7 +146,6 @@ def count(
         data = _counted(info, power, counts, records)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    phases = (run.board.boot_loader.phases[1], *(b.phase for b in starts))
     facts = counted.CountedInfo(
         core=core.name,
         geometry=core.geometry,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
+from bootscope.cores.counts import Count
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
@@ -87,7 +88,25 @@ def _init(facts: Recorded) -> str:
     return "" if alone else _phase("init")(facts)
 
 
+_UNCACHED = (Count.UNCACHED_LOAD, Count.UNCACHED_STORE, Count.UNCACHED_FETCH)
+
+
+def _caches_off(facts: Recorded) -> str:
+    """What boot loaders wait for with their caches off, on the core that the boot is looked at with."""
+    timing = facts.view.evidence.timing if facts.view.core else None
+    if timing is None:
+        return ""
+    found = []
+    for phase, blocks in zip(timing.counted.info.phases, timing.counted.parts, strict=True):
+        times = (block.counts[kind] * timing.price.event_ps[kind] for block in blocks for kind in _UNCACHED)
+        ns = sum(times) // 1000
+        if phase in LOADER_PHASES and ns:
+            found.append(f"{phase} {span(ns)}")
+    return f"accesses past caches that are off: {', '.join(found)}" if found else ""
+
+
 INDICATORS = {
+    "caches-off": Indicator("caches that are off, by counts for a core", _caches_off, lambda known: None),
     "loader-console": Indicator("boot loaders that write to the console", _silenced, logged.loader_console),
     "kernel-console": Indicator("a kernel that writes to the console", _LINUX_CONSOLE, logged.kernel_console),
     "countdown": Indicator(f"a countdown in {BUILT.title}", _countdown, logged.countdown),

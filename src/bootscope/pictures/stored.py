@@ -11,18 +11,19 @@ from bootscope.analysis.trace_rows import rows_of_trace
 from bootscope.analysis.view_names import SILENCES
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
+from bootscope.cores.profile import Core
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
-from bootscope.report.stored import first_of, until_of, varying
+from bootscope.report.stored import first_of, one_boot, until_of, varying
 from bootscope.runs.heard import MEASURED, SeenBoot
 from bootscope.runs.run import run_and_boot, run_of
 from bootscope.timeline.trace import Trace
 
 
-def subject_of(store: Store, names: Sequence[str]) -> Subject:
-    """The boots of these runs, one of each. Raises UserError for a name of nothing, or what cannot be
-    read."""
-    return Subject([_boot(store, name) for name in names])
+def subject_of(store: Store, names: Sequence[str], core: Core | None = None) -> Subject:
+    """The boots of these runs, one of each; with `core`, as that would take them. Raises UserError for a name
+    of nothing, for what cannot be read, and for what was not counted for the core."""
+    return Subject([_boot(store, name, core) for name in names])
 
 
 def findings(store: Store, subject: Subject) -> list[Answer]:
@@ -31,10 +32,10 @@ def findings(store: Store, subject: Subject) -> list[Answer]:
     return first_of(store, boot.boot_id, recorded=boot.recorded)
 
 
-def _boot(store: Store, name: str) -> Boot:
+def _boot(store: Store, name: str, core: Core | None) -> Boot:
     wanted, number = run_and_boot(name)
     run_id = store.find_id(wanted)
-    boot = run_of(store, run_id).boot(number)
+    boot = one_boot(run_of(store, run_id), number, core)
     boots = varying(store, name)
     summary = store.summary(run_id)
     created = summary.created

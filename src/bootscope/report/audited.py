@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.analysis.uncertainty import words
+from bootscope.audit.counted import CountedCosts
 from bootscope.audit.findings import Audit, Finding, Group
 from bootscope.audit.pitfalls.find import FoundPitfalls, Warned
 from bootscope.changes.on_image import BY_BUILD, ON_IMAGE
@@ -76,6 +78,27 @@ def others(out: Console, found: Audit, everything: bool) -> None:
     words += [f"of {len(found.unknown)} undecided: input is missing"] if found.unknown else []
     if words:
         out.print(f"{'; '.join(words)} (--all says why)", style="dim")
+
+
+def counted(out: Console, found: CountedCosts | None, run: str) -> None:
+    """What caches, memory and clock cost, where that was counted; `run` is how `what-if` calls the boot."""
+    if not found or not found.costs:
+        return
+    out.print()
+    table = make_table(f"on core {found.core}", ">costs", ">would save", "=what-if", header_style="bold")
+    for cost in found.costs:
+        saves = Text("count it", "dim") if cost.what_if else Text("at most that", "dim")
+        if cost.saving_ns is not None:
+            saves = Text(span(cost.saving_ns), "green")
+        most = "-" if cost.most_ns is None else span(cost.most_ns)
+        table.add_row(Text(f"{cost.what} ({cost.technique})"), most, saves, cost.what_if)
+    out.print(table)
+    for line in words(found.uncertainty):
+        out.print(f"  {line}", style="dim", markup=False)
+    if any(cost.saving_ns is None and cost.what_if for cost in found.costs):
+        out.print(
+            f"count it: bootscope what-if {run or 'RUN'} CHANGE boots it once more", style="dim", markup=False
+        )
 
 
 def pitfalls(out: Console, seen: FoundPitfalls, everything: bool) -> None:

@@ -7,6 +7,7 @@ Console lines are untrusted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -21,6 +22,8 @@ from bootscope.report.tables import make_table
 _LINE_CHARACTERS = 40
 _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
     result.CPU_SCALE: ("CPU time, against the emulator", lambda ppm: f"{ppm / 1e6:.4f}"),
+    result.INSTRUCTION: ("an instruction", lambda millicycles: f"{millicycles / 1000:.3f} cycles"),
+    result.MEMORY_LATENCY: ("a line out of memory", span),
     result.BANDWIDTH: ("card, bandwidth", lambda rate: f"{rate / 1e6:.2f} MB/s"),
     result.LATENCY: ("card, time of a command", span),
     result.LINE_RATE: ("serial line", lambda rate: f"{rate:,} baud"),
@@ -31,7 +34,8 @@ _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
 def show(out: Console, found: Calibration, path: str, top: int) -> None:
     """What was found, how well it fits, and where it does not."""
     boots = counted(len(found.boots))
-    head = f"{found.board.name}: {boots} against {found.like}, matched by {found.matched} lines"
+    of = f"{found.board.name}, core {found.core.name}" if found.core else found.board.name
+    head = f"{of}: {boots} against {found.like}, matched by {found.matched} lines"
     out.print(Text(head, "bold"))
     _print_figures(out, found)
     _print_fit(out, found)
@@ -39,8 +43,15 @@ def show(out: Console, found: Calibration, path: str, top: int) -> None:
     _print_worst(out, found, top)
     for note in found.notes:
         out.print(Text(f"note: {note}", "yellow"))
-    wrote = f"wrote {path}; next: bootscope show {found.like} --board {path}"
+    core = core_path(Path(path)) if found.core else None
+    also = (f" and {core}", f" --core {core}") if core else ("", "")
+    wrote = f"wrote {path}{also[0]}; next: bootscope show {found.like} --board {path}{also[1]}"
     out.print(wrote if path else "nothing was written; -o FILE.toml writes a board profile", markup=False)
+
+
+def core_path(path: Path) -> Path:
+    """Where the profile of a core goes, beside that of its board."""
+    return path.with_name(f"{path.stem}-core.toml")
 
 
 def _print_figures(out: Console, found: Calibration) -> None:
@@ -117,6 +128,7 @@ def document(found: Calibration, path: str) -> dict[str, object]:
     """`bootscope calibrate --json`."""
     return {
         "board": found.board.name,
+        "core": found.core.name if found.core else None,
         **fields(found, "like", "boots", "lines", "matched"),
         "path": path or None,
         "figures": [

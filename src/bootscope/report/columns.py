@@ -53,6 +53,7 @@ def columns(trace: Trace, shared: Texts | None = None) -> dict[str, object]:
         "milestones": [[plain(name), _safe(at - origin)] for name, at in trace.milestones().items()],
         "tracks": [_track(track, texts, origin) for track in tracks],
         "flame": _flame(in_order(trace), texts, trace.sampled, origin),
+        **({"stalls": _flame(trace.stalls, texts, (), origin)} if trace.stalls else {}),
         **({"texts": list(texts.numbers)} if shared is None else {}),
     }
 

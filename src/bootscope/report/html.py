@@ -20,11 +20,13 @@ from bootscope import __version__
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.silences import silences_of_trace
+from bootscope.analysis.uncertainty import brief, uncertainty, words
 from bootscope.analysis.views import View
 from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
 from bootscope.report import answer, run_bar
 from bootscope.report.columns import Texts, columns
+from bootscope.report.modelled import cpu_words
 from bootscope.report.overlay_html import bar_of, overlay
 from bootscope.report.packed import Packer
 from bootscope.report.pages import sources, template
@@ -81,6 +83,7 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         ("card", card.title),
         ("card bandwidth", f"{size(bandwidth.value)}/s ({bandwidth.source})"),
         ("card latency", f"{span(latency.value)} a command ({latency.source})"),
+        *([("core", v.core.title)] if v.core else []),
         ("clock", f"{v.timeline.clock_syncs:,} resynchronisations, worst {span(v.timeline.clock_worst_ns)}"),
         ("bootscope", info.bootscope),
         *((f"tool: {name}", version) for name, version in sorted(info.tools.items())),
@@ -100,6 +103,8 @@ def _boot(v: View, texts: Texts) -> dict[str, Any]:
         "message": v.boot.info.message,
         "until": v.run.info.until,
         "total": seconds(tl.total_ns),
+        "on_core": _on_core(v),
+        "error": brief(uncertainty(tl, v.core)) if v.core else "",
         "phases": tl.phases,
         "where": answer.of_phases(tl.phases, [key.removesuffix("_ns") for key in SPLIT]),
         "sums": {key.removesuffix("_ns"): sum(getattr(p, key) for p in tl.phases) for key in SPLIT},
@@ -114,6 +119,14 @@ def _boot(v: View, texts: Texts) -> dict[str, Any]:
     }
 
 
+def _on_core(v: View) -> list[str]:
+    """What CPU time is on a core's model, and how far off that may be; nothing without one."""
+    if v.core is None:
+        return []
+    found = uncertainty(v.timeline, v.core)
+    return [f"on core {v.core.name}: {cpu_words(v.timeline)}", *words(found)]
+
+
 def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
     """A boot of which there is a trace and nothing else; a recording adds to it."""
     trace = _lean(trace)
@@ -125,6 +138,8 @@ def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
         "message": "",
         "until": _last(trace),
         "which": "",
+        "on_core": (),
+        "error": "",
         "total": trace.took(seconds).removesuffix(" s"),
         "unit": " s" if trace.timed else "",
         "phases": (),
@@ -146,9 +161,15 @@ def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
         "provenance": [("clock", plain(trace.clock)), *(("note", plain(note)) for note in trace.notes)],
         "picture": None,
         "tables": [_table(table) for table in trace.tables],
-        "flame": bool(trace.stacks),
+        "flames": _flames(trace),
         "data": columns(trace, texts),
     }
+
+
+def _flames(trace: Trace) -> list[tuple[str, str]]:
+    """The flame graphs that there are: the name of their data, and their title."""
+    found = [("flame", "Flame graph")] if trace.stacks else []
+    return [*found, *([("stalls", "Flame graph of waiting for memory")] if trace.stalls else [])]
 
 
 def _last(trace: Trace) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from bootscope.analysis.uncertainty import uncertainty
 from bootscope.core.text import visible
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def show(v: View, top: int) -> dict[str, object]:
         "system": run.system.name,
         "board": run.board.name,
         "core": v.core.name if v.core else None,
+        "uncertainty": uncertainty(tl, v.core) if v.core else None,
         **fields(run, "build_id", "until"),
         **fields(boot, "ended", "message"),
         **fields(tl, "total_ns", "phases", "milestones"),
@@ -69,6 +71,7 @@ def compare(a: View, b: View, c: Comparison) -> dict[str, object]:
     return {
         "a": a.boot.info.boot_id,
         "b": b.boot.info.boot_id,
+        "core": a.core.name if a.core else None,
         "cut_at": c.cut_at or None,
         "refused": visible(c.refused) or None,
         **fields(c, "total_a_ns", "total_b_ns"),

@@ -11,6 +11,7 @@ from bootscope.analysis.changes import VIEWS, changes
 from bootscope.analysis.rows import as_table
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
+from bootscope.analysis.view_names import MEMORY
 from bootscope.analysis.views import View, comparison
 from bootscope.audit.result import run_audit
 from bootscope.audit.subject import subject
@@ -20,12 +21,14 @@ from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
 from bootscope.core.text import seconds
+from bootscope.cores.profile import Core
 from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
 from bootscope.report.consoles import consoles
 from bootscope.report.html import render
 from bootscope.report.shown import About, Shown
-from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
+from bootscope.runs.heard import SeenBoot
+from bootscope.runs.run import Recording, Run, run_and_boot, run_of, sample_set
 from bootscope.timeline.trace import Table, Trace
 
 CHANGES = 200
@@ -39,25 +42,35 @@ class StoredPage(NamedTuple):
     boots: list[str]
 
 
-def page_of(store: Store, names: Sequence[str], home: str = "") -> StoredPage:
+def page_of(store: Store, names: Sequence[str], home: str = "", core: Core | None = None) -> StoredPage:
     """The page of runs or boots as they are named on the command line; `home` is the address of the list of
-    runs, where there is one.
+    runs, where there is one; with `core`, boots as that would take them.
 
-    Raises UserError for a name of nothing, and for a boot that cannot be read.
+    Raises UserError for a name of nothing, and for a boot that cannot be read, or has no counts for a core.
     """
-    found = [boot_of(store, name) for name in names]
+    found = [boot_of(store, name, core) for name in names]
     sets = [_several(store, name) for name in names]
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
     text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
-def boot_of(store: Store, name: str | None) -> tuple[str, View | Trace]:
-    """The boot id of a boot named on the command line, and the boot: of an emulated board, or as a trace."""
+def boot_of(store: Store, name: str | None, core: Core | None = None) -> tuple[str, View | Trace]:
+    """The boot id of a boot named on the command line, and the boot: of an emulated board, on a `core` if
+    one is named, or as a trace."""
     wanted, number = run_and_boot(name)
     run_id = store.find_id(wanted)
-    boot = run_of(store, run_id).boot(number)
+    boot = one_boot(run_of(store, run_id), number, core)
     return (boot.boot.info.boot_id, boot) if isinstance(boot, View) else (boot.boot_id, boot.trace())
+
+
+def one_boot(run: Run, number: int | None, core: Core | None) -> View | SeenBoot:
+    """A boot of a run; with `core`, as that would take it. Raises UserError where it was not emulated."""
+    if isinstance(run, Recording):
+        return run.boot(number, core)
+    if core:
+        raise UserError(f"{run.run_id} was not emulated: nothing was counted for the core {core.name}")
+    return run.boot(number)
 
 
 def varying(store: Store, name: str) -> SampleSet | None:
@@ -73,11 +86,11 @@ def _several(store: Store, name: str) -> SampleSet | None:
     return boots if boots and len(boots.boots) > 1 else None
 
 
-def first_of(store: Store, boot_id: str, *, recorded: bool) -> list[answer.Answer]:
+def first_of(store: Store, boot_id: str, *, recorded: bool, core: Core | None = None) -> list[answer.Answer]:
     """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
     run_id, _, number = boot_id.rpartition("/")
     try:
-        found = run_audit(subject(store, Cache(cache_dir()), [boot_id]))
+        found = run_audit(subject(store, Cache(cache_dir()), [boot_id], core))
     except UserError:
         return []
     return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=recorded)
@@ -97,7 +110,12 @@ def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | No
         which=which,
         total="" if ns is None else seconds(ns),
         until="" if ns is None else plain(until),
-        first=first_of(store, boot_id, recorded=isinstance(boot, View)),
+        first=first_of(
+            store,
+            boot_id,
+            recorded=isinstance(boot, View),
+            core=boot.core if isinstance(boot, View) else None,
+        ),
         consoles=_consoles(store, boots) if boots and not boots.exact else (),
         labels=known(store.runs / boot_id.rpartition("/")[0]),
         run=boots if boots and not boots.exact else None,
@@ -139,7 +157,8 @@ def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
     if not (isinstance(a, View) and isinstance(b, View)):
         return []
     sides = (a.evidence, a.stacks), (b.evidence, b.stacks)
-    rows = (changes(name, *sides) for name in VIEWS)
+    on_core = a.core is not None and b.core is not None
+    rows = (changes(name, *sides) for name in VIEWS if on_core or name != MEMORY)
     # A table is of one view: that needs no column.
     tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
     return [table for table in tables if table]

@@ -12,10 +12,12 @@ from rich.text import Text
 
 from bootscope.analysis.consumers import Consumer, phase_at
 from bootscope.analysis.silences import Silence
+from bootscope.analysis.uncertainty import Uncertainty, brief, uncertainty, words
 from bootscope.analysis.views import View
 from bootscope.capture import labels
 from bootscope.capture.record import BootEnd
 from bootscope.core.text import cut, seconds, setting, span, visible
+from bootscope.report.modelled import cpu_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.timeline.model import Phase, Timeline
 
@@ -65,9 +67,9 @@ def show(out: Console, v: View, top: int) -> None:
     out.print(f"{info.system.title}", markup=False)
     out.print(f"board {info.board.name}, build {info.build_id[:12]}", style="dim", markup=False)
     if v.core:
-        out.print(_core_words(v.core.name, tl), style="dim", markup=False)
+        out.print(f"core {v.core.name}: {cpu_words(tl)} (--view memory)", style="dim", markup=False)
     out.print()
-    _print_end(out, v)
+    _print_end(out, v, uncertainty(tl, v.core) if v.core else None)
     out.print()
     _print_phases(out, tl)
     _print_milestones(out, tl)
@@ -76,21 +78,16 @@ def show(out: Console, v: View, top: int) -> None:
     _print_doubts(out, tl)
 
 
-def _core_words(core: str, tl: Timeline) -> str:
-    """What CPU time is on a core, over the whole boot."""
-    cpu = sum(phase.cpu_ns for phase in tl.phases)
-    memory = sum(phase.memory_ns or 0 for phase in tl.phases)
-    parts = f"{seconds(cpu - memory)} s instructions + {seconds(memory)} s memory"
-    return f"core {core}: {seconds(cpu)} s of CPU time = {parts} (--view memory)"
-
-
-def _print_end(out: Console, v: View) -> None:
+def _print_end(out: Console, v: View, error: Uncertainty | None) -> None:
     if v.boot.info.complete:
         text = Text(f"{v.run.info.until} after ")
         text.append(f"{seconds(v.timeline.total_ns)} s", "bold green")
+        text.append(f" {brief(error)}" if error else "")
         out.print(text)
     else:
         out.print(Text(f"not complete ({v.boot.info.ended}): {visible(v.boot.info.message)}", "bold red"))
+    for line in words(error) if error else ():
+        out.print(f"  {line}", style="dim", markup=False)
 
 
 def _print_phases(out: Console, tl: Timeline) -> None:
@@ -192,15 +189,20 @@ def sides(out: Console, a: View, b: View) -> None:
 def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     """Boot B against boot A."""
     sides(out, a, b)
-    table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in KINDS))
+    on_core = a.core is not None and b.core is not None
+    kinds = ("issue", "memory", *KINDS[1:]) if on_core else KINDS
+    table = make_table("=phase", ">A s", ">B s", ">change", *(f">{kind}" for kind in kinds))
     for phase in c.phases:
-        split = [_change(phase.split[f"{kind}_ns"]) if phase.split else Text("-", "dim") for kind in KINDS]
+        split = [_change(phase.split[f"{kind}_ns"]) if phase.split else Text("-", "dim") for kind in kinds]
         table.add_row(phase.name, seconds(phase.a_ns), seconds(phase.b_ns), _change(phase.change_ns), *split)
     total_ns = c.total_b_ns - c.total_a_ns
     name = f"until {visible(c.cut_at, 40)}" if c.cut_at else "total"
     change = Text("-", "dim") if c.refused and not c.cut_at else _change(total_ns)
     table.add_row(Text(name), seconds(c.total_a_ns), seconds(c.total_b_ns), change, style="bold")
     out.print(table)
+    for side, v in (("A", a), ("B", b)):
+        if v.core:
+            out.print(f"{side} on core {v.core.name}: {cpu_words(v.timeline)}", style="dim", markup=False)
     out.print()
     _print_verdict(out, a, b, c)
     _print_differences(out, c, top)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     # What works out times takes long to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
+    from bootscope.cores.profile import Core
     from bootscope.readers.sought import Missing
     from bootscope.runs.heard import HeardRun, SeenBoot
 
@@ -111,11 +112,12 @@ class Recording:
         # Boots of one stream are the same boot; only others have to be looked at.
         return len({boot.info.stream_sha256 for boot in self.stored.boots}) < 2 or self.times().exact
 
-    def boot(self, number: int | None) -> View:
-        """A boot, not yet looked at."""
+    def boot(self, number: int | None, core: Core | None = None) -> View:
+        """A boot, not yet looked at; with `core`, as that would take it. Raises UserError where nothing was
+        counted for its caches."""
         from bootscope.analysis.views import view
 
-        return view(self._store, self.stored, number)
+        return view(self._store, self.stored, number, core=core)
 
     def times(self) -> SampleSet:
         """The boots, which are exact unless two complete ones differ."""

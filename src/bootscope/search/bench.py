@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bootscope.analysis.timing import core_of, find_timing
 from bootscope.analysis.views import view
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
@@ -22,9 +23,10 @@ from bootscope.capture.record import WATCH, BootEnd
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
+from bootscope.cores.profile import Core
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
-from bootscope.emulator.recording import Observer, Order, record_run
+from bootscope.emulator.recording import Observer, Order, count_boot, record_run
 from bootscope.system.load import LoadedSystem
 
 PATIENCE_S = 7200
@@ -126,6 +128,27 @@ class Bench:
             run_id = record_run(self.store, order, self.observer)
         return self.store.load(run_id)
 
+    def count(self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, core: Core) -> None:
+        """Counts what the caches of a core make of a stored boot, by booting it again; they are kept there.
+
+        Raises UserError where the system is not any more what was recorded, or the boot came to no end;
+        ToolError as a build and a counting pass do.
+        """
+        if not boot.info.complete:
+            raise UserError(f"boot {boot.info.boot_id} did not reach its milestone: {boot.info.message}")
+        order = self._order(loaded, run.info.board, run.info.until, 1)
+        if order.built.build_id != run.info.build_id:
+            raise UserError(
+                f"{run.info.run_id} is of build {run.info.build_id[:12]}, and {loaded.system.name} is build "
+                f"{order.built.build_id[:12]} now: counts of another build say nothing of this one",
+                hint=f"bootscope record {loaded.system.name} --timing --core {core.name}",
+            )
+        said = _limits_of(boot)
+        limits = Limits(said.get("limit", 0), said.get("quiet", 0), timing=(core,))
+        needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
+        with self.runner.cache.use(needed):
+            count_boot(replace(order, limits=limits), run.info, boot.path, boot.info, self.observer)
+
     def unanswered(self, loaded: LoadedSystem) -> tuple[str, ...]:
         """Which of the milestones that a system requires it does not come to, and why; each is a boot of its
         own that ends there, and is known the next time, unless the one before has come by it.
@@ -170,7 +193,7 @@ class Bench:
                 run = self.store.load(summary.run_id)
                 explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
                 same = run.info.board == board and explained and tools.items() <= run.info.tools.items()
-                if same and any(_will_do(boot, self.limits) for boot in run.boots):
+                if same and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots):
                     return run
         return None
 
@@ -188,6 +211,12 @@ def _will_do(boot: StoredBoot, limits: Limits) -> bool:
     return used and has and certain(boot, limits)
 
 
+def _counted(run: StoredRun, boot: StoredBoot) -> bool:
+    """Whether a boot was counted for the core that its board names, if it names one."""
+    core = core_of(run.info.board)
+    return core is None or find_timing(run, boot, core) is not None
+
+
 def _watched(boot: StoredBoot) -> str:
     path = boot.path / WATCH
     return path.read_text() if path.exists() else ""
@@ -198,5 +227,11 @@ def certain(boot: StoredBoot, limits: Limits) -> bool:
     if boot.info.ended not in (BootEnd.HANG, BootEnd.LIMIT):
         return boot.info.ended in (BootEnd.MILESTONE, BootEnd.PANIC)
     # With higher limits it might have got there.
-    said = dict(re.findall(r"^(limit|quiet) (\d+)$", _watched(boot), re.MULTILINE))
-    return int(said.get("limit", 0)) >= limits.limit_ns and int(said.get("quiet", 0)) >= limits.quiet_ns
+    said = _limits_of(boot)
+    return said.get("limit", 0) >= limits.limit_ns and said.get("quiet", 0) >= limits.quiet_ns
+
+
+def _limits_of(boot: StoredBoot) -> dict[str, int]:
+    """The limits of virtual time that a boot was recorded with, in ns, by their names in the watch file."""
+    found = re.findall(r"^(limit|quiet) (\d+)$", _watched(boot), re.MULTILINE)
+    return {name: int(ns) for name, ns in found}

@@ -93,16 +93,12 @@ def timeline_of(
     board that counted."""
     if board:
         run = msgspec.structs.replace(run, board=board)
-    memory_ns: list[int] | None = None
-    if timing:
-        spread = on_core(records, run, timing)
-        records, memory_ns = spread.records, spread.memory_ns
-    else:
-        records = at_cpu_speed(records, run)
+    spread = on_core(records, run, timing) if timing else None
+    records = spread.records if spread else at_cpu_speed(records, run)
     events = events_of(records, run)
     found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)
-    split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run, memory_ns)
+    split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run, spread)
     # What is neither a sample nor a store to a device is one record in ten.
     sparse = [(i, r) for i, r in enumerate(records) if r.__class__ not in _DENSE]
     console_lines = console.lines(console.console_bytes(events, run.board.console), clock)
@@ -124,7 +120,7 @@ def timeline_of(
         clock_worst_ns=quality.worst_ns,
         cpu_sleeps=_cpu_sleeps(sparse, clock),
     )
-    return Made(made, run, records, events, found, clock, memory_ns)
+    return Made(made, run, records, events, found, clock, spread.memory_ns if spread else None)
 
 
 def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run: RunInfo) -> dict[str, int]:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from operator import add
 
 import msgspec
 
 from bootscope.capture.counted import Counted, Entry, is_event
 from bootscope.capture.record import RunInfo
-from bootscope.capture.stream import Record, Sample
+from bootscope.capture.stream import Idle, Record, Sample
 from bootscope.cores.counts import NONE, Count, Counts
 from bootscope.cores.price import Price, price
 from bootscope.cores.profile import Core
@@ -44,11 +45,13 @@ class Timing:
 
 @dataclass(frozen=True)
 class Spread:
-    """Times of a boot on a core: of each record its new virtual time, and how long was waited for memory and
-    devices up to it. Both in ns."""
+    """Times of a boot on a core: of each record its new virtual time, how long was waited for memory and
+    devices up to it, and how long loops took that wait for a clock or ask a device, which no core stretches.
+    All in ns."""
 
     records: list[Record]
     memory_ns: list[int]
+    clocked_ns: list[int]
 
 
 @dataclass(slots=True)
@@ -64,33 +67,39 @@ class _Stretch:
 def on_core(records: list[Record], run: RunInfo, timing: Timing) -> Spread:
     """The records with their virtual times as they would be on a core."""
     prices, tick_ns = timing.price, run.board.tick_ns
-    steady_ns = cpu_ps = memory_ps = 0
+    steady_ns = cpu_ps = memory_ps = polled_ps = 0
     times: list[int] = []
     memory: list[int] = []
+    clocked: list[int] = []
+    slept = accumulate(record.duration_ns if isinstance(record, Idle) else 0 for record in records)
     for part in _stretches(records, run, timing.counted.entries):
-        whole_ps, waits_ps = _cost(part, prices, tick_ns)
+        whole_ps, waits_ps, asking_ps = _cost(part, prices, tick_ns)
         computing = part.computing_ns[-1] or 1
         for done_ns, still_ns in zip(part.computing_ns, part.steady_ns, strict=True):
             # In between, everything is spread evenly.
             times.append(steady_ns + still_ns + (cpu_ps + whole_ps * done_ns // computing) // _PS)
             memory.append((memory_ps + waits_ps * done_ns // computing) // _PS)
+            asked_ns = (polled_ps + asking_ps * done_ns // computing) // _PS
+            clocked.append(max(0, steady_ns + still_ns - next(slept)) + asked_ns)
         steady_ns += part.steady_ns[-1]
         cpu_ps += whole_ps
         memory_ps += waits_ps
+        polled_ps += asking_ps
     moved = [msgspec.structs.replace(r, time_ns=ns) for r, ns in zip(records, times, strict=True)]
-    return Spread(moved, memory)
+    return Spread(moved, memory, clocked)
 
 
-def _cost(part: _Stretch, prices: Price, tick_ns: int) -> tuple[int, int]:
-    """What the computing of a stretch takes, in ps, and what of that is waiting for memory."""
+def _cost(part: _Stretch, prices: Price, tick_ns: int) -> tuple[int, int, int]:
+    """What the computing of a stretch takes, in ps, what of that is waiting for memory, and what asking a
+    device again and again."""
     computing_ns = part.computing_ns[-1]
     if not computing_ns:
         # It waits for a clock: what memory does meanwhile is not waited for.
-        return 0, 0
+        return 0, 0, 0
     polled_ns = min(part.counts[Count.POLLED_NS], computing_ns)
     waits_ps = prices.memory_ps(part.counts)
     issue_ps = (computing_ns - polled_ns) // tick_ns * prices.instruction_ps + prices.more_ps(part.counts)
-    return issue_ps + waits_ps + polled_ns * _PS, waits_ps
+    return issue_ps + waits_ps + polled_ns * _PS, waits_ps, polled_ns * _PS
 
 
 def _stretches(records: list[Record], run: RunInfo, entries: Sequence[Entry]) -> Iterator[_Stretch]:

@@ -12,7 +12,8 @@ class Phase:
 
     ``cpu_ns + storage_ns + console_ns + idle_ns + fixed_ns == end_ns - start_ns``, and a phase ends
     where the next one starts. `evidence` says by what its start was found. `memory_ns` is the part of
-    `cpu_ns` that a core's model waits for memory and devices; None without one.
+    `cpu_ns` that a core's model waits for memory and devices, `clocked_ns` the part of loops that wait for a
+    clock or ask a device, which take as long on any core; None without a model.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Phase:
     fixed_ns: int
     evidence: str
     memory_ns: int | None = None
+    clocked_ns: int | None = None
 
     @property
     def issue_ns(self) -> int:

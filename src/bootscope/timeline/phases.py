@@ -13,6 +13,7 @@ from bootscope.capture.record import Extent, RunInfo
 from bootscope.capture.stream import Hook, Idle, Record
 from bootscope.devices.model import SECTOR_BYTES, DeviceEvent, StorageCommand
 from bootscope.loaders.model import LOAD
+from bootscope.timeline.core_time import Spread
 from bootscope.timeline.costs import BoardClock, Cost
 from bootscope.timeline.model import Phase
 
@@ -81,11 +82,11 @@ def _idle_ns(idles: Iterable[Idle], start_ns: int, end_ns: int) -> int:
     )
 
 
-def _waited(memory_ns: list[int] | None, first: int, last: int) -> int | None:
-    """How long was waited for memory from one record to another."""
-    if memory_ns is None:
+def _waited(up_to_ns: list[int] | None, first: int, last: int) -> int | None:
+    """How long was waited from one record to another, by how long it was up to each."""
+    if up_to_ns is None:
         return None
-    return memory_ns[last] - (memory_ns[first] if first >= 0 else 0)
+    return up_to_ns[last] - (up_to_ns[first] if first >= 0 else 0)
 
 
 def phases(
@@ -94,15 +95,17 @@ def phases(
     clock: BoardClock,
     starts: list[Boundary],
     run: RunInfo,
-    memory_ns: list[int] | None = None,
+    spread: Spread | None = None,
 ) -> tuple[Phase, ...]:
-    """The phases in order; each ends where the next begins, the last at the last record. `memory_ns`: how
-    long was waited for memory up to each record."""
+    """The phases in order; each ends where the next begins, the last at the last record. `spread`: the times
+    of the records on a core, where one is modelled."""
     power_on_ns = run.board.power_on_ns.value
     before, first, *_ = run.board.boot_loader.phases
-    none = None if memory_ns is None else 0
+    memory_ns = spread.memory_ns if spread else None
+    clocked_ns = spread.clocked_ns if spread else None
+    none = None if spread is None else 0
     evidence = "constant of the board profile"
-    fixed = Phase(before, 0, power_on_ns, 0, 0, 0, 0, power_on_ns, evidence, none)
+    fixed = Phase(before, 0, power_on_ns, 0, 0, 0, 0, power_on_ns, evidence, none, none)
     if not records:
         return (fixed,)
     idles = [r for r in records if isinstance(r, Idle)]
@@ -130,6 +133,7 @@ def phases(
                 fixed_ns=0,
                 evidence=boundary.evidence,
                 memory_ns=_waited(memory_ns, boundary.index, len(records) - 1 if last else end),
+                clocked_ns=_waited(clocked_ns, boundary.index, len(records) - 1 if last else end),
             )
         )
     return tuple(result)

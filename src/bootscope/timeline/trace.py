@@ -127,6 +127,8 @@ class Trace:
     tracks: tuple[Track, ...] = ()
     points: tuple[Point, ...] = ()
     stacks: tuple[Stack, ...] = ()
+    stalls: tuple[Stack, ...] = ()
+    """The same of waiting for memory alone, where a core is modelled."""
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     sampled: tuple[StackAt, ...] = ()

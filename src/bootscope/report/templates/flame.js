@@ -7,8 +7,9 @@ const FLAME_ROW = 19, MOST_FUNCTIONS = 300;
 
 class Flame {
   constructor(section, data) {
-    this.tree = new FlameTree(data.flame, data.texts);
-    this.time = data.flame.samples ? new FlameTime(this.tree, data.flame.samples) : null;
+    const flame = data[section.dataset.of];
+    this.tree = new FlameTree(flame, data.texts);
+    this.time = flame.samples ? new FlameTime(this.tree, flame.samples) : null;
     this.section = section;
     this.box = section.querySelector(".flame");
     this.canvas = section.querySelector("canvas");

@@ -12,8 +12,7 @@ function wire(main, at, data) {
   searches.push(search);
   links.push(new Link(at + 1, timeline, search));
   section.querySelector("[data-copy]").addEventListener("click", (e) => copyLink(e.target, links[at]));
-  const flame = main.querySelector("section.flames");
-  if (flame) flames.push(new Flame(flame, data));
+  main.querySelectorAll("section.flames").forEach((flame) => flames.push(new Flame(flame, data)));
   main.querySelectorAll(".goto, .phases tbody tr").forEach((asked) => leadsTo(asked, at));
   sortTables(main);
 }

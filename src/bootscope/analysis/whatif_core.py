@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What if the core, its caches or its memory were others? Told from what was counted of a boot.
+
+Counts are kept; what each of them costs is worked out anew, and with it the whole boot, as the same stream
+on another core. Other changes are predicted upon that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.views import View
+from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.core.errors import UserError, unknown
+from bootscope.cores.changes import Changed, changed, is_of_core
+from bootscope.cores.profile import Core
+
+
+@dataclass(frozen=True)
+class CorePrediction:
+    """What is predicted; the same boot on the core as it is and as it would be. `changed` is None where no
+    change is of the core."""
+
+    prediction: Prediction
+    before: View
+    after: View
+    changed: Changed | None = None
+
+    @property
+    def core(self) -> Core | None:
+        """The core without its changes."""
+        return self.before.core
+
+
+def predict_on_core(
+    before: View,
+    changes: Iterable[str],
+    view_on: Callable[[Core], View],
+    extra: Iterable[Extra] = (),
+) -> CorePrediction:
+    """The end of a boot, looked at with a core or without, with `changes` made; `view_on` looks at the same
+    boot with another core.
+
+    Raises UserError for a change that is not known, that cannot be made, or for whose caches nothing was
+    counted where `view_on` does.
+    """
+    changes = list(dict.fromkeys(changes))
+    of_core = [change for change in changes if is_of_core(change)]
+    others = [change for change in changes if not is_of_core(change)]
+    if not of_core:
+        return CorePrediction(predict(before.evidence, before.stacks, others, extra), before, before)
+    core = before.core
+    if core is None:
+        raise UserError(
+            f"'{of_core[0]}' is a change of a core's model: no core is known",
+            hint="--core CORE, of a run recorded with --timing (bootscope help cores)",
+        )
+    made = changed(core, of_core)
+    _check_phases(made.core, before.evidence)
+    after = view_on(made.core)
+    found = predict(after.evidence, after.stacks, others, extra)
+    now = before.evidence.timeline.total_ns
+    assumptions = tuple(dict.fromkeys((*made.assumptions, *found.assumptions)))
+    return CorePrediction(replace(found, now_ns=now, assumptions=assumptions), before, after, made)
+
+
+def _check_phases(core: Core, evidence: Evidence) -> None:
+    """Raises UserError where caches are switched in a phase that the boot lacks, or has none counted in."""
+    timing = evidence.timing
+    known = timing.counted.info.phases if timing else ()
+    for phase in core.switched:
+        if phase not in known:
+            raise unknown("phase with counts", phase, list(known))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of verbs that write a boot to a file: on which core, and call paths of time or of stalls."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from bootscope.cli.arguments import flag, option
+from bootscope.core.errors import UserError
+from bootscope.cores.profile import Core, load_core
+from bootscope.timeline.trace import Trace
+
+
+def add_core_options(parser: argparse.ArgumentParser, stalls: str) -> None:
+    """--core and --stalls; `stalls` says what the latter does."""
+    option(parser, "--core", "C", "as this core takes it, with caches and memory, of runs with --timing")
+    flag(parser, "--stalls", f"{stalls}; needs a core")
+
+
+def core_of(args: argparse.Namespace) -> Core | None:
+    """The core that was named. Raises UserError for none of ours, or a file that is none."""
+    return load_core(args.core) if args.core else None
+
+
+def call_paths(trace: Trace, of_stalls: bool) -> Trace:
+    """The trace with the call paths asked for. Raises UserError where no core is modelled."""
+    if not of_stalls:
+        return trace
+    if not trace.stalls:
+        raise UserError(
+            "--stalls: no core is modelled for this boot, or it waits for no memory",
+            hint="--core CORE, of a run recorded with --timing (bootscope help cores)",
+        )
+    return replace(trace, stacks=trace.stalls, sampled=())

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at a stored boot with a core whose caches it was not counted for: it is booted once more."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from bootscope.analysis.timing import check_architecture, find_timing
+from bootscope.analysis.views import View, view
+from bootscope.capture.store import Store
+from bootscope.core.errors import UserError
+from bootscope.core.paths import store_dir
+from bootscope.cores.profile import Core
+from bootscope.system.load import LoadedSystem, load_system
+
+
+def on_core(args: argparse.Namespace, before: View, core: Core) -> View:
+    """The same boot as `before`, on a core; where its caches were not counted for, they are now.
+
+    Raises UserError where that cannot be done here, with what to run instead; ToolError as a build and a
+    counting pass do.
+    """
+    store, run, boot = Store(store_dir()), before.run, before.boot
+    check_architecture(run, core)
+    if find_timing(run, boot, core) is None:
+        _count(args, store, before, core)
+    return view(store, run, boot.info.number, before.evidence.run.board, core=core)
+
+
+def _count(args: argparse.Namespace, store: Store, before: View, core: Core) -> None:
+    # What builds and boots is not loaded where counts are there already.
+    from bootscope.builder.cache import Cache
+    from bootscope.cli.common import runner
+    from bootscope.cli.observers import observer
+    from bootscope.cli.progress import progress
+    from bootscope.core.paths import cache_dir
+    from bootscope.search.bench import Bench
+
+    loaded = _system_of(before, core)
+    watcher = progress(quiet=args.json)
+    bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, observer(args.json))
+    bench.count(before.run, before.boot, loaded, core)
+
+
+def _system_of(before: View, core: Core) -> LoadedSystem:
+    """What a run was recorded of. Raises UserError where that is known by its files only."""
+    info = before.run.info
+    try:
+        return load_system(info.system.name)
+    except UserError as error:
+        raise UserError(
+            f"{info.run_id} was not counted for these caches of {core.name}, and cannot be booted again by "
+            f"its name, {info.system.name}: {error.message}",
+            hint=f"bootscope record {_files(info.system.name)} --timing --core FILE.toml, of a core "
+            "with such caches (bootscope help cores)",
+        ) from error
+
+
+def _files(name: str) -> str:
+    return shlex.quote(name) if Path(name).exists() else "FILES"
