@@ -12,6 +12,7 @@ from typing import TypeVar
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.rows import Cell, Column, Rows
+from bootscope.analysis.uncertainty import uncertainty, words
 from bootscope.capture.counted import CountedBlock
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import NONE, Count, Counts
@@ -187,7 +188,11 @@ def _phases(evidence: Evidence, functions: _Functions) -> Rows:
         (Column("phase", "phase", "text"), *_TIMES, *_WHAT),
         tuple(rows),
         "in order of time",
-        (f"Core: {timing.core.title}.", timing.core.not_modelled or _LEFT_OUT),
+        (
+            f"Core: {timing.core.title}.",
+            f"Off: {'; '.join(words(uncertainty(evidence.timeline, timing.core)))}.",
+            timing.core.not_modelled or _LEFT_OUT,
+        ),
         {name: sum(int(row[name] or 0) for row in rows) for name in ("cpu_ns", "issue_ns", "memory_ns")},
     )
 

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from bootscope.analysis.uncertainty import brief, uncertainty
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
@@ -38,6 +39,8 @@ def subject_of(boot_id: str, boot: View | Trace) -> Subject:
         "build": info.build_id,
         "until": info.until,
     }
+    if boot.core:
+        facts["core"] = f"{boot.core.name}, total {brief(uncertainty(boot.timeline, boot.core))}"
     return Subject(boot.trace, "" if ended.complete else f"{ended.ended}: {ended.message}", facts)
 
 

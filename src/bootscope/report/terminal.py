@@ -202,7 +202,9 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
     out.print(table)
     for side, v in (("A", a), ("B", b)):
         if v.core:
-            out.print(f"{side} on core {v.core.name}: {cpu_words(v.timeline)}", style="dim", markup=False)
+            off = brief(uncertainty(v.timeline, v.core))
+            told = f"{side} on core {v.core.name}: {cpu_words(v.timeline)}; total {off}"
+            out.print(told, style="dim", markup=False)
     out.print()
     _print_verdict(out, a, b, c)
     _print_differences(out, c, top)
