@@ -272,6 +272,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},
 		{"control-by", bs_watch_add_control_by}, {"large", bs_watch_add_large},
 		{"uncached", bs_watch_add_uncached}, {"part", bs_watch_add_part},
+		{"quiet", bs_watch_set_quiet},
 	};
 	const char *what = l->word[0];
 
@@ -294,7 +295,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		return set_time(&w->sample_ns, l);
 	if (!strcmp(what, "limit"))
 		return set_time(&w->limit_ns, l);
-	return !strcmp(what, "quiet") && set_time(&w->quiet_ns, l);
+	return false;
 }
 
 static int by_vaddr(const void *a, const void *b)

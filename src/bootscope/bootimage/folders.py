@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.artefacts.folder import as_text
@@ -49,6 +49,7 @@ class Build:
     files: tuple[Path, ...]
     vmlinux: tuple[Path, ...] = ()
     maps: tuple[Path, ...] = ()
+    configs: tuple[Path, ...] = ()
     command_line: str = ""
     command_line_from: str = ""
     unsure: frozenset[str] = frozenset()
@@ -71,15 +72,23 @@ def listed(folder: Path, machine: str) -> Build:
         return _flat(folder.resolve(), "folder of images")
     kind, root, found = parts
     words, source = boot_words.command_line(found, ())
-    told = (words, source) if words else ("", "")
     named = tuple(path for role in _ROLES for path in found.paths.get(role, ()))
     vmlinux = (*found.paths.get("kernel-elf", ()), *_beside_kernel(found, "vmlinux*"))
     maps = (*found.paths.get("kernel-symbols", ()), *_beside_kernel(found, "System.map*"))
-    if not named:
-        flat = _flat(root, MAKERS[kind])
-        return Build(flat.kind, root, flat.files, vmlinux, maps, *told, flat.unsure, flat.notes)
     notes = (*found.look.notes, *_left_out(found))
-    return Build(f"{MAKERS[kind]} build", root, named[:_MOST_FILES], vmlinux, maps, *told, frozenset(), notes)
+    made = (
+        Build(f"{MAKERS[kind]} build", root, named[:_MOST_FILES], notes=notes)
+        if named
+        else _flat(root, MAKERS[kind])
+    )
+    return replace(
+        made,
+        vmlinux=vmlinux,
+        maps=maps,
+        configs=tuple(found.paths.get("kernel-config", ())),
+        command_line=words,
+        command_line_from=source if words else "",
+    )
 
 
 def _beside_kernel(found: Parts, pattern: str) -> list[Path]:
@@ -128,7 +137,9 @@ def _flat(root: Path, kind: str) -> Build:
     if len(files) > _MOST_FILES:
         notes.append(f"{len(files):,} files: the first {_MOST_FILES} were looked at")
     unsure = frozenset(p.name for p in files)
-    return Build(kind, root, tuple(files[:_MOST_FILES]), vmlinux, maps, "", "", unsure, tuple(notes[:20]))
+    return Build(
+        kind, root, tuple(files[:_MOST_FILES]), vmlinux, maps, unsure=unsure, notes=tuple(notes[:20])
+    )
 
 
 def _paths(root: Path, notes: list[str]) -> list[Path]:

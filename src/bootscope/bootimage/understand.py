@@ -128,7 +128,7 @@ class Image:
         """The configuration of the kernel that boots; empty where it is not found."""
         chosen = howboots.chosen_kernel(self._found)
         opened = kernel_file.opened(chosen.place.path, self.read(chosen.place)) if chosen else None
-        return kernels.configuration(opened, self._found.beside_all().files)[1] if opened else ""
+        return kernels.configuration(opened, self._found.beside_all())[1] if opened else ""
 
     def read(self, place: Place) -> bytes:
         """The bytes of a kernel, device tree or initramfs that the records name."""
@@ -201,7 +201,7 @@ class _Work:
         self.told = (build.command_line, build.command_line_from)
         for note in build.notes:
             self.found.note(note)
-        self.found.beside = symbols.Beside((files,), build.vmlinux, build.maps)
+        self.found.beside = symbols.Beside((files,), build.vmlinux, build.maps, build.configs)
         self.many = True
         for number, file in enumerate(build.files):
             try:

@@ -22,6 +22,7 @@ _NO_ROOT = re.compile(
     r"ALERT! .{1,120} does not exist"
 )
 _LOCKED = re.compile(r"[Uu]nlock(?:ing)? (?:the )?disk|[Ee]nter passphrase|luks|cryptsetup", re.IGNORECASE)
+_INTERFACE = re.compile(r"Waiting for interface (\S{1,15}) to appear")
 _NO_INIT = re.compile(r"No working init found|Requested init .{1,120} failed")
 _PROMPT = re.compile(console.PROMPT)
 
@@ -48,7 +49,7 @@ class _Seen:
 def of_boot(run: RunInfo, boot: StoredBoot) -> list[str]:
     """What to do, in words; nothing for a boot that came to its end."""
     seen = _seen(run, boot)
-    told = list(_of_kaslr(run, seen))
+    told = [*_of_kaslr(run, seen), *_of_interface(seen)]
     if boot.info.complete:
         return told
     return [*told, *_of_panic(boot, seen), *(_of_loader(run, seen) or _of_end(run, boot, seen))]
@@ -75,6 +76,16 @@ def _of_kaslr(run: RunInfo, seen: _Seen) -> Iterator[str]:
         yield (
             "the kernel ran, and none of its functions was seen: it runs at other addresses than it was "
             "linked to (KASLR): --append nokaslr"
+        )
+
+
+def _of_interface(seen: _Seen) -> Iterator[str]:
+    """A system that waits for what no board here has, as Buildroot's do with BR2_SYSTEM_DHCP."""
+    names = dict.fromkeys(m[1] for line in seen.lines if (m := _INTERFACE.search(line)))
+    if names:
+        yield (
+            f"init waited for the network interface {', '.join(names)}, and the board has none: a product "
+            "that has it does not wait so long"
         )
 
 
