@@ -16,7 +16,10 @@ from bootscope.timeline.build import timeline
 from bootscope.timeline.kernel_lines import BEGINS
 
 _LAST_LINES = 12
-_NETWORK = re.compile(r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE")
+_NETWORK = re.compile(
+    r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE|^No ethernet found"
+)
+"""The last of them is what U-Boot answers to a command for the network."""
 _NO_ROOT = re.compile(
     r"Unable to mount root fs|Cannot open root device|Waiting for root device|Gave up waiting for root|"
     r"ALERT! .{1,120} does not exist"
@@ -71,11 +74,13 @@ def _seen(run: RunInfo, boot: StoredBoot) -> _Seen:
 
 def _of_kaslr(run: RunInfo, seen: _Seen) -> Iterator[str]:
     spoke = any(re.search(BEGINS, line) for line in seen.lines)
-    known = {"kernel.init", "exec", "switch"} & set(run.watch.hooks.values())
-    if spoke and known and not known & seen.hooks and "kernel.start" in seen.hooks:
+    known = {"kernel.init", "exec", "switch", "kernel.panic"} & set(run.watch.hooks.values())
+    if spoke and known and not known & seen.hooks:
+        handed = run.board.boot_loader.by_emulator
+        where = "--append nokaslr" if handed else "put nokaslr into the boot loader's menu"
         yield (
             "the kernel ran, and none of its functions was seen: it runs at other addresses than it was "
-            "linked to (KASLR): --append nokaslr"
+            f"linked to (KASLR), so that views cannot name them: {where}"
         )
 
 

@@ -247,8 +247,8 @@ def _command_line(known: Understood, root_words: str, append: str) -> tuple[str,
 
 
 def _without_repeated_consoles(words: str, added: str) -> str:
-    """The image's words, without consoles that are added with other options: of two of a name, Linux takes the
-    options of the first. Source: Linux kernel/printk/printk.c, __add_preferred_console."""
+    """The image's words, without consoles that are added with other options: of two of a name, Linux takes
+    the options of the first. Source: Linux kernel/printk/printk.c, __add_preferred_console."""
     names = set(_CONSOLE.findall(added))
     if not names or '"' in words:
         return words
