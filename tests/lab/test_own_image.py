@@ -83,7 +83,18 @@ def test_a_boot_loader_that_waits_for_a_network(tmp_path: Path) -> None:
     shutil.copy(parts.kernel, boot / "Image")
     words = tmp_path / "boot.cmd"
     words.write_text("until dhcp; do sleep 1; done\n")
-    made = ["mkimage", "-A", "arm64", "-T", "script", "-C", "none", "-d", words, boot / "boot.scr"]
+    made: list[str | Path] = [
+        "mkimage",
+        "-A",
+        "arm64",
+        "-T",
+        "script",
+        "-C",
+        "none",
+        "-d",
+        words,
+        boot / "boot.scr",
+    ]
     subprocess.run(made, check=True, capture_output=True)
     pieces = [
         (2048, image_builders.fat(tmp_path / "boot.part", boot, 64).read_bytes()),
