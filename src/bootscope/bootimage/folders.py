@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.artefacts.folder import as_text
+from bootscope.bootimage.files import Files
+from bootscope.bootimage.symbols import Beside
 from bootscope.buildtrees import boot_words
 from bootscope.buildtrees.importing import Wish, looked_over
-from bootscope.buildtrees.model import MAKERS
+from bootscope.buildtrees.model import BUILDROOT, MAKERS
 from bootscope.buildtrees.parts import Parts
 from bootscope.buildtrees.parts import prefix as plain_prefix
 from bootscope.core.errors import UserError, printable
@@ -36,13 +38,19 @@ _LEFT_OUT = (
     ".env", ".config", ".cmd", ".map", ".sh", ".cfg", ".log", ".buildinfo", ".qemuboot", ".itc", ".its",
     ".zip",    ".deb", ".ipk", ".rpm", ".tgz", ".ko", ".dtbo", ".scr", ".md", ".xml", ".html",
 )  # fmt: skip
+_UNSTRIPPED = {
+    BUILDROOT: tuple(
+        f"{at}{name}" for at in ("", "output/") for name in ("build/busybox-*/busybox_unstripped", "staging")
+    )
+}
 _DISKS = (".wic", ".img", ".sdcard", ".qcow2", ".hddimg", ".iso", ".simg")
 
 
 @dataclass(frozen=True)
 class Build:
     """The files to look at, those that matter most first; what made them, in words; the command line that the
-    build tells of. `unsure` are names of files that may well be something else."""
+    build tells of. `unstripped`: programs and folders of such, as they were before they were stripped for the
+    root file system. `unsure` are names of files that may well be something else."""
 
     kind: str
     root: Path
@@ -52,12 +60,17 @@ class Build:
     configs: tuple[Path, ...] = ()
     command_line: str = ""
     command_line_from: str = ""
+    unstripped: tuple[Path, ...] = ()
     unsure: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def relative(self, path: Path) -> str:
         """A file's path from the folder."""
         return os.path.relpath(path, self.root)
+
+    def beside(self, files: Files) -> Beside:
+        """What may tell more of its kernel and programs; `files`: those of the folder."""
+        return Beside((files,), self.vmlinux, self.maps, self.configs, self.unstripped)
 
     def looked_at(self) -> str:
         """The files in a row, for errors."""
@@ -86,6 +99,9 @@ def listed(folder: Path, machine: str) -> Build:
         vmlinux=vmlinux,
         maps=maps,
         configs=tuple(found.paths.get("kernel-config", ())),
+        unstripped=tuple(
+            path for pattern in _UNSTRIPPED.get(kind, ()) for path in sorted(root.glob(pattern))
+        ),
         command_line=words,
         command_line_from=source if words else "",
     )
