@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests import debian_images
+from tests import debian_images, yocto_folder
 from tests.command import Bootscope
 from tests.unit import image_builders
 
@@ -65,6 +65,9 @@ def test_a_kernel_without_a_driver_for_the_card_gets_a_disk_of_virtios(
     tmp_path: Path,
 ) -> None:
     parts = debian_images.parts(tmp_path, modules=debian_images.VIRTIO)
+    # Reads past the cache are many requests made together, which threads of the emulator work on.
+    with (parts.root / "etc/init.d/rcS").open("a") as script:
+        script.write("dd if=/dev/vda of=/dev/null bs=4M count=2 iflag=direct\n")
     bootscope = Bootscope(tmp_path / "store")
     told = recorded(bootscope, parts, "virt-arm64", "ttyAMA0", 2)
     assert any("root=/dev/vda" in line for line in told["taken"])
@@ -73,6 +76,18 @@ def test_a_kernel_without_a_driver_for_the_card_gets_a_disk_of_virtios(
     # What it read is known by the sectors and bytes of its requests.
     shown = bootscope.json("show", "--view", "storage", "--top", "1000")
     assert any("/bin/busybox" in str(row) for table in shown["tables"] for row in table["rows"])
+
+
+def test_a_folder_laid_out_as_yocto_deploys_it(tmp_path: Path) -> None:
+    parts = debian_images.parts(tmp_path, debian_images.KINDS["riscv64"])
+    folder = yocto_folder.deploy(parts, tmp_path / "build")
+    told = Bootscope(tmp_path / "store").json("record", folder, "--board", "virt-riscv64")
+    assert told["until"] == "login"
+    assert told["boots"][0]["reached_ns"]
+    taken = " ".join(told["taken"])
+    assert f"initramfs: {yocto_folder.IMAGE}-initramfs-qemuriscv64.cpio.gz" in taken
+    assert f"from {yocto_folder.STEM}.qemuboot.conf" in taken
+    assert f"card: {yocto_folder.STEM}.ext4: the whole image, as /dev/mmcblk0" in taken
 
 
 def test_a_boot_loader_that_waits_for_a_network(tmp_path: Path) -> None:
