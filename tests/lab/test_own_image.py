@@ -65,9 +65,10 @@ def test_a_kernel_without_a_driver_for_the_card_gets_a_disk_of_virtios(
     tmp_path: Path,
 ) -> None:
     parts = debian_images.parts(tmp_path, modules=debian_images.VIRTIO)
-    # Reads past the cache are many requests made together, which threads of the emulator work on.
+    # What is written back at once are many requests made together, on which threads of the emulator work.
     with (parts.root / "etc/init.d/rcS").open("a") as script:
-        script.write("dd if=/dev/vda of=/dev/null bs=4M count=2 iflag=direct\n")
+        script.write("mount -o remount,rw /\n")
+        script.write("for n in $(seq 40); do mkdir /tmp/$n && echo $n > /tmp/$n/file; done\nsync\n")
     bootscope = Bootscope(tmp_path / "store")
     told = recorded(bootscope, parts, "virt-arm64", "ttyAMA0", 2)
     assert any("root=/dev/vda" in line for line in told["taken"])
