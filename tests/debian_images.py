@@ -127,7 +127,7 @@ def parts(folder: Path, kind: Kind = ARM64, modules: tuple[str, ...] = MODULES) 
 def installer(folder: Path) -> tuple[Path, Path]:
     """Kernel and initramfs of Debian's installer, as they are."""
     wanted = Package(suite="trixie", architecture="all", name="debian-installer-13-netboot-arm64")
-    (found,) = _fetched({"installer": Source(version="Debian 13", package=wanted)}, folder)
+    (found,) = fetched({"installer": Source(version="Debian 13", package=wanted)}, folder)
     subprocess.run(["dpkg-deb", "-x", found, folder / "installer"], check=True)
     (kernel,) = folder.glob("installer/**/text/**/arm64/linux")
     return kernel, kernel.with_name("initrd.gz")
@@ -136,7 +136,7 @@ def installer(folder: Path) -> tuple[Path, Path]:
 def grub(folder: Path) -> Path:
     """Debian's GRUB as a program for EFI, which looks for its menu beside it."""
     wanted = Package(suite="trixie", architecture="arm64", name="grub-efi-arm64-signed")
-    (found,) = _fetched({"grub": Source(version="Debian 13", package=wanted)}, folder)
+    (found,) = fetched({"grub": Source(version="Debian 13", package=wanted)}, folder)
     subprocess.run(["dpkg-deb", "-x", found, folder / "grub"], check=True)
     (program,) = folder.glob("grub/**/grubaa64.efi.signed")
     return program
@@ -145,12 +145,13 @@ def grub(folder: Path) -> Path:
 def _unpacked(folder: Path, kind: Kind) -> Path:
     """What Debian's packages of kernel and BusyBox hold."""
     sources = load_system(kind.system).system.sources
-    for path in _fetched({name: sources[name] for name in (kind.linux, "busybox")}, folder):
+    for path in fetched({name: sources[name] for name in (kind.linux, "busybox")}, folder):
         subprocess.run(["dpkg-deb", "-x", path, folder], check=True)
     return folder
 
 
-def _fetched(sources: dict[str, Source], folder: Path) -> list[str]:
+def fetched(sources: dict[str, Source], folder: Path) -> list[str]:
+    """The paths of packages, from the cache or the mirror."""
     wanted = [Wanted(name, source, folder) for name, source in sources.items()]
     return [found.path for found in fetch_all(wanted, Cache(cache_dir()), Progress()).values()]
 

@@ -15,6 +15,7 @@ enum reg {
 	PAGE_SIZE = 0x28,
 	QUEUE = 0x30,
 	ENTRIES = 0x38,
+	ALIGNMENT = 0x3c,
 	PAGE = 0x40,
 	NOTIFY = 0x50,
 	STATUS = 0x70,
@@ -22,6 +23,8 @@ enum reg {
 	TABLE_HIGH = 0x84,
 	AVAILABLE_LOW = 0x90,
 	AVAILABLE_HIGH = 0x94,
+	USED_LOW = 0xa0,
+	USED_HIGH = 0xa4,
 };
 
 struct entry {
@@ -30,9 +33,17 @@ struct entry {
 	uint16_t flags, next;
 };
 
-/* A disk has one queue. `table`: of its entries; `available`: the ring in which the guest offers them. */
+/* What the ring of requests that are done has of each. */
+struct used {
+	uint32_t number, bytes;
+};
+
+/*
+ * A disk has one queue. `table`: of its entries; `available`: the ring in which the guest offers them; `used`:
+ * the one in which it is told which are done.
+ */
 static struct {
-	uint64_t page_size, queue, table, available;
+	uint64_t page_size, alignment, queue, table, available, used;
 	uint32_t entries;
 	uint16_t seen;
 } disk;
@@ -90,6 +101,14 @@ static void tell_request(uint32_t number, uint64_t behind, bs_disk_told tell, vo
 	tell(udata, behind + 16, data_bytes(table, e));
 }
 
+static uint16_t offered_at(uint16_t place)
+{
+	uint16_t number;
+
+	memory_at(disk.available + 4 + 2 * (place % disk.entries), &number, sizeof(number));
+	return number;
+}
+
 static void tell_requests(uint64_t behind, bs_disk_told tell, void *udata)
 {
 	uint16_t offered[2]; /* flags, and how many there were */
@@ -97,11 +116,45 @@ static void tell_requests(uint64_t behind, bs_disk_told tell, void *udata)
 	if (!disk.entries || disk.entries > MOST_ENTRIES || !disk.available)
 		return;
 	memory_at(disk.available, offered, sizeof(offered));
-	for (uint32_t n = 0; disk.seen != offered[1] && n < disk.entries; n++, disk.seen++) {
-		uint16_t number;
-		memory_at(disk.available + 4 + 2 * (disk.seen % disk.entries), &number, sizeof(number));
-		tell_request(number % disk.entries, behind, tell, udata);
+	for (uint32_t n = 0; disk.seen != offered[1] && n < disk.entries; n++, disk.seen++)
+		tell_request(offered_at(disk.seen) % disk.entries, behind, tell, udata);
+}
+
+static uint64_t used_at(uint16_t place)
+{
+	return disk.used + 4 + (place % disk.entries) * sizeof(struct used);
+}
+
+/*
+ * Several threads of QEMU's work on requests that the guest makes together, and which of them is done first is
+ * the host's affair. The guest has not seen yet in which order they were: it gets the one in which it made them.
+ * Whatever was asked for before is done, so that both rings begin at the same place.
+ */
+static void put_in_order(uint16_t first)
+{
+	static struct used done[MOST_ENTRIES];
+	uint16_t now[2]; /* flags, and how many are done */
+
+	if (!disk.entries || disk.entries > MOST_ENTRIES || !disk.used)
+		return;
+	memory_at(disk.used, now, sizeof(now));
+	uint16_t n = (uint16_t)(now[1] - first);
+	if (n < 2 || n > disk.entries)
+		return;
+	for (uint16_t i = 0; i < n; i++)
+		memory_at(used_at((uint16_t)(first + i)), &done[i], sizeof(done[i]));
+	for (uint16_t i = 0; i < n; i++) {
+		uint16_t number = offered_at((uint16_t)(first + i)), k = i;
+		while (k < n && done[k].number != number)
+			k++;
+		if (k == n)
+			return; /* not the requests that are known */
+		struct used swapped = done[i];
+		done[i] = done[k];
+		done[k] = swapped;
 	}
+	for (uint16_t i = 0; i < n; i++)
+		cpu_physical_memory_rw(used_at((uint16_t)(first + i)), &done[i], sizeof(done[i]), true);
 }
 
 static void put_low(uint64_t *address, uint64_t value)
@@ -114,6 +167,14 @@ static void put_high(uint64_t *address, uint64_t value)
 	*address = (uint32_t)*address | value << 32;
 }
 
+/* Behind flags, count and numbers of the requests, and one number more. */
+static uint64_t behind_available(void)
+{
+	uint64_t end = disk.available + 4 + 2 * ((uint64_t)disk.entries + 1);
+
+	return (end + disk.alignment - 1) / disk.alignment * disk.alignment;
+}
+
 static void set_up(uint64_t offset, uint64_t value)
 {
 	switch (offset) {
@@ -123,9 +184,13 @@ static void set_up(uint64_t offset, uint64_t value)
 	case ENTRIES:
 		disk.entries = (uint32_t)value;
 		break;
+	case ALIGNMENT:
+		disk.alignment = value;
+		break;
 	case PAGE:
 		disk.table = value * disk.page_size;
 		disk.available = value ? disk.table + (uint64_t)disk.entries * sizeof(struct entry) : 0;
+		disk.used = value && disk.alignment ? behind_available() : 0;
 		break;
 	case TABLE_LOW:
 		put_low(&disk.table, value);
@@ -139,6 +204,12 @@ static void set_up(uint64_t offset, uint64_t value)
 	case AVAILABLE_HIGH:
 		put_high(&disk.available, value);
 		break;
+	case USED_LOW:
+		put_low(&disk.used, value);
+		break;
+	case USED_HIGH:
+		put_high(&disk.used, value);
+		break;
 	}
 }
 
@@ -146,7 +217,7 @@ void bs_disk_stored(uint64_t offset, uint64_t value, uint64_t behind, bs_disk_to
 {
 	if (offset == STATUS && !value) {
 		/* Reset; the guest's size of pages was told before. */
-		disk.queue = disk.table = disk.available = disk.entries = disk.seen = 0;
+		disk.queue = disk.table = disk.available = disk.used = disk.entries = disk.seen = 0;
 	} else if (offset == QUEUE)
 		disk.queue = value;
 	else if (offset != NOTIFY && !disk.queue)
@@ -155,7 +226,9 @@ void bs_disk_stored(uint64_t offset, uint64_t value, uint64_t behind, bs_disk_to
 		return;
 	/* The lock under which QEMU's devices work; its own stores to them take it likewise. */
 	bql_lock_impl(__FILE__, __LINE__);
+	uint16_t first = disk.seen;
 	tell_requests(behind, tell, udata);
 	bdrv_drain_all();
+	put_in_order(first);
 	bql_unlock();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A disk of virtio's behind memory-mapped registers. QEMU completes its requests whenever the host gets to
- * them. Here all that the guest has asked for is done before the guest goes on, as it is with cards, so that
- * two boots are the same; and each request is recorded, as stores behind the last of its registers:
+ * them. Here all that the guest has asked for is done before the guest goes on, as it is with cards, and in the
+ * order in which it asked, so that two boots are the same; and each request is recorded, as stores behind the last of its registers:
  *
  *   +0   what is wanted: 0 reads, 1 writes, 4 flushes
  *   +8   the first sector

@@ -276,6 +276,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"part", bs_watch_add_part},
 		{"costs", bs_watch_add_costs}, {"loads", bs_watch_add_loads}, {"reads", bs_watch_add_reads},
 		{"split", bs_watch_set_split}, {"flat-passes", bs_watch_set_flat_passes},
+		{"quiet", bs_watch_set_quiet},
 	};
 	const char *what = l->word[0];
 
@@ -298,7 +299,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		return set_time(&w->sample_ns, l);
 	if (!strcmp(what, "limit"))
 		return set_time(&w->limit_ns, l);
-	return !strcmp(what, "quiet") && set_time(&w->quiet_ns, l);
+	return false;
 }
 
 static int by_vaddr(const void *a, const void *b)

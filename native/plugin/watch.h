@@ -67,6 +67,7 @@
  *   stage ID                               hook ID begins a new stage of that count, as a stop does
  *   limit NS                               end it at this time at the latest
  *   quiet NS                               end it when nothing was seen for so long
+ *   quiet NS ID LATER                      and for LATER once hook ID was reached
  *   owner ID CHAIN ID CHAIN                the integer in memory at the first hook says who the count
  *                                          is kept apart for, that at the second who runs from then on
  */
@@ -286,6 +287,8 @@ struct bs_watch {
 	struct bs_usage usage;
 	struct bs_timing timing;
 	int64_t sample_ns, limit_ns, quiet_ns, quantum_ns;
+	uint32_t quiet_hook; /* from which on quiet_later_ns is meant; 0 for none */
+	int64_t quiet_later_ns;
 };
 
 /* Reads the file into w. On an error says which line on stderr and returns false. */

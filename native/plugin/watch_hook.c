@@ -153,3 +153,17 @@ bool bs_watch_add_hook(struct bs_watch *w, const struct bs_line *l)
 	w->hooks[w->n_hooks++] = h;
 	return true;
 }
+
+bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[3] = {0, 0, 0};
+
+	if ((l->n != 2 && l->n != 4) || !bs_numbers(l, 1, l->n - 1, v))
+		return false;
+	if (v[0] > INT64_MAX || v[1] > UINT32_MAX || v[2] > INT64_MAX)
+		return false;
+	w->quiet_ns = (int64_t)v[0];
+	w->quiet_hook = (uint32_t)v[1];
+	w->quiet_later_ns = (int64_t)v[2];
+	return true;
+}

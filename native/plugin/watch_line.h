@@ -32,4 +32,7 @@ bool bs_chain(const char *text, struct bs_chain *c);
 /* Adds the hook that a line describes. */
 bool bs_watch_add_hook(struct bs_watch *w, const struct bs_line *l);
 
+/* How long nothing may be seen. */
+bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l);
+
 #endif

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.boards.profile import load_board
+from bootscope.bootimage.understand import open_image
+from bootscope.imageboot import given
 from tests.command import Bootscope
 from tests.unit.image_builders import arm64_image, bzimage, ext4, root_folder
 
@@ -64,3 +67,19 @@ def test_two_ends_contradict_each_other(bootscope: Bootscope, tmp_path: Path) ->
     path.write_bytes(arm64_image())
     said = refused(bootscope, path, "--board", "virt-arm64", "--until", "init", "--until-text", "ready")
     assert "--until and --until-text contradict each other" in said
+
+
+def test_a_console_that_is_added_takes_the_place_of_the_images(tmp_path: Path) -> None:
+    """Of two of a name, Linux takes the options of the first: a rate behind it would change nothing."""
+    root = root_folder(tmp_path / "root")
+    (root / "boot/extlinux").mkdir()
+    (root / "boot/Image").write_bytes(arm64_image())
+    menu = "label a\n  kernel /boot/Image\n  append console=tty0 console=ttyAMA0 root=/dev/vda quiet\n"
+    (root / "boot/extlinux/extlinux.conf").write_text(menu)
+    path, board = ext4(tmp_path / "root.ext4", root, 16), load_board("virt-arm64")
+    for added, words in (
+        ("", "console=tty0 console=ttyAMA0 root=/dev/vda quiet"),
+        ("console=ttyAMA0,115200", "console=tty0 root=/dev/vda quiet console=ttyAMA0,115200"),
+    ):
+        with open_image([str(path)]) as image:
+            assert given.of_image(image, board, added, tmp_path).command_line == words

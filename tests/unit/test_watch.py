@@ -93,7 +93,7 @@ def test_the_whole_file_for_the_stock_system() -> None:
         "idle 2 0xffff 0xbf30",
         "sample 3000",
         "limit 1000",
-        "quiet 2000",
+        "quiet 2000 9 2000",
         "stack 4000 512",
         "call 4 0xf000000 0xb000000",
         "call 4 0xffffff0 0x12fff30",

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.artefacts.folder import as_text
+from bootscope.bootimage.files import Files
+from bootscope.bootimage.symbols import Beside
 from bootscope.buildtrees import boot_words
 from bootscope.buildtrees.importing import Wish, looked_over
-from bootscope.buildtrees.model import MAKERS
+from bootscope.buildtrees.model import BUILDROOT, MAKERS
 from bootscope.buildtrees.parts import Parts
 from bootscope.buildtrees.parts import prefix as plain_prefix
 from bootscope.core.errors import UserError, printable
@@ -36,27 +38,39 @@ _LEFT_OUT = (
     ".env", ".config", ".cmd", ".map", ".sh", ".cfg", ".log", ".buildinfo", ".qemuboot", ".itc", ".its",
     ".zip",    ".deb", ".ipk", ".rpm", ".tgz", ".ko", ".dtbo", ".scr", ".md", ".xml", ".html",
 )  # fmt: skip
+_UNSTRIPPED = {
+    BUILDROOT: tuple(
+        f"{at}{name}" for at in ("", "output/") for name in ("build/busybox-*/busybox_unstripped", "staging")
+    )
+}
 _DISKS = (".wic", ".img", ".sdcard", ".qcow2", ".hddimg", ".iso", ".simg")
 
 
 @dataclass(frozen=True)
 class Build:
     """The files to look at, those that matter most first; what made them, in words; the command line that the
-    build tells of. `unsure` are names of files that may well be something else."""
+    build tells of. `unstripped`: programs and folders of such, as they were before they were stripped for the
+    root file system. `unsure` are names of files that may well be something else."""
 
     kind: str
     root: Path
     files: tuple[Path, ...]
     vmlinux: tuple[Path, ...] = ()
     maps: tuple[Path, ...] = ()
+    configs: tuple[Path, ...] = ()
     command_line: str = ""
     command_line_from: str = ""
+    unstripped: tuple[Path, ...] = ()
     unsure: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def relative(self, path: Path) -> str:
         """A file's path from the folder."""
         return os.path.relpath(path, self.root)
+
+    def beside(self, files: Files) -> Beside:
+        """What may tell more of its kernel and programs; `files`: those of the folder."""
+        return Beside((files,), self.vmlinux, self.maps, self.configs, self.unstripped)
 
     def looked_at(self) -> str:
         """The files in a row, for errors."""
@@ -71,15 +85,26 @@ def listed(folder: Path, machine: str) -> Build:
         return _flat(folder.resolve(), "folder of images")
     kind, root, found = parts
     words, source = boot_words.command_line(found, ())
-    told = (words, source) if words else ("", "")
     named = tuple(path for role in _ROLES for path in found.paths.get(role, ()))
     vmlinux = (*found.paths.get("kernel-elf", ()), *_beside_kernel(found, "vmlinux*"))
     maps = (*found.paths.get("kernel-symbols", ()), *_beside_kernel(found, "System.map*"))
-    if not named:
-        flat = _flat(root, MAKERS[kind])
-        return Build(flat.kind, root, flat.files, vmlinux, maps, *told, flat.unsure, flat.notes)
     notes = (*found.look.notes, *_left_out(found))
-    return Build(f"{MAKERS[kind]} build", root, named[:_MOST_FILES], vmlinux, maps, *told, frozenset(), notes)
+    made = (
+        Build(f"{MAKERS[kind]} build", root, named[:_MOST_FILES], notes=notes)
+        if named
+        else _flat(root, MAKERS[kind])
+    )
+    return replace(
+        made,
+        vmlinux=vmlinux,
+        maps=maps,
+        configs=tuple(found.paths.get("kernel-config", ())),
+        unstripped=tuple(
+            path for pattern in _UNSTRIPPED.get(kind, ()) for path in sorted(root.glob(pattern))
+        ),
+        command_line=words,
+        command_line_from=source if words else "",
+    )
 
 
 def _beside_kernel(found: Parts, pattern: str) -> list[Path]:
@@ -128,7 +153,9 @@ def _flat(root: Path, kind: str) -> Build:
     if len(files) > _MOST_FILES:
         notes.append(f"{len(files):,} files: the first {_MOST_FILES} were looked at")
     unsure = frozenset(p.name for p in files)
-    return Build(kind, root, tuple(files[:_MOST_FILES]), vmlinux, maps, "", "", unsure, tuple(notes[:20]))
+    return Build(
+        kind, root, tuple(files[:_MOST_FILES]), vmlinux, maps, unsure=unsure, notes=tuple(notes[:20])
+    )
 
 
 def _paths(root: Path, notes: list[str]) -> list[Path]:

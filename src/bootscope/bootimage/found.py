@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bootscope.arch.in_files import of_fit
 from bootscope.bootimage import initramfs, kernels, root
@@ -175,7 +175,7 @@ class Found:
 
     def beside_all(self) -> Beside:
         """All that may lie beside a kernel."""
-        return Beside((*self.beside.files, *self.files.values()), self.beside.paths, self.beside.maps)
+        return replace(self.beside, files=(*self.beside.files, *self.files.values()))
 
     def finish(self) -> None:
         """Describes the kernels, now that all that lies beside them is known."""

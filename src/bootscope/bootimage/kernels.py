@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 
 from bootscope.bootimage import symbols
-from bootscope.bootimage.files import Files
 from bootscope.bootimage.records import DeviceTree, Kernel, Place
 from bootscope.bootimage.symbols import Beside
 from bootscope.image import kernel_says
@@ -16,12 +15,13 @@ from bootscope.readers.fdt import BadTree, Node, parse
 
 _MOST_CONFIG_BYTES = 4 << 20
 _MOST_MEMORY = 16
+_CONFIG_OF, _HEAD = re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration$", re.MULTILINE), 400
 
 
 def describe(kernel: KernelFile, place: Place, beside: Beside) -> Kernel:
     """What is known of a kernel; its symbols are counted, not kept."""
     build_id = kernel_says.build_id(kernel)
-    where, config = configuration(kernel, beside.files)
+    where, config = configuration(kernel, beside)
     values = parse_config(config) if config else {}
     told, _ = symbols.of_kernel(kernel, build_id, beside)
     return Kernel(
@@ -43,12 +43,18 @@ def describe(kernel: KernelFile, place: Place, beside: Beside) -> Kernel:
     )
 
 
-def configuration(kernel: KernelFile, files: Sequence[Files]) -> tuple[str, str]:
+def configuration(kernel: KernelFile, beside: Beside) -> tuple[str, str]:
     """(where it is in words, the text) of the kernel's configuration; empty texts where there is none."""
     inside = kernel_says.configuration(kernel)
     if inside:
         return "in the kernel (CONFIG_IKCONFIG)", inside
-    for one in files if kernel.version else ():
+    for file in beside.configs if kernel.version else ():
+        found = file.read_bytes()[:_MOST_CONFIG_BYTES].decode("utf-8", "replace") if file.is_file() else ""
+        told = _CONFIG_OF.search(found[:_HEAD])
+        # What CONFIG_LOCALVERSION and others add is behind the version that the file tells.
+        if told and re.match(rf"{re.escape(told[1])}(?![\d.])", kernel.version):
+            return str(file), found
+    for one in beside.files if kernel.version else ():
         for path in (f"/boot/config-{kernel.version}", f"/config-{kernel.version}"):
             text = one.text(path, _MOST_CONFIG_BYTES)
             if text:

@@ -37,11 +37,13 @@ _WIDE, _NARROW = (0, 1, 3, 4), (0, 3, 5, 1)
 @dataclass(frozen=True)
 class Beside:
     """What may lie beside a kernel: files of a root or boot file system, and files of this machine by
-    path."""
+    path: vmlinux, System.map, .config of a kernel; programs with their symbols, and folders of such."""
 
     files: tuple[Files, ...] = ()
     paths: tuple[Path, ...] = ()
     maps: tuple[Path, ...] = field(default=())
+    configs: tuple[Path, ...] = field(default=())
+    unstripped: tuple[Path, ...] = field(default=())
 
 
 def of_kernel(kernel: KernelFile, build_id: str, beside: Beside) -> tuple[Symbols, list[Symbol]]:

@@ -87,6 +87,11 @@ class Image:
         """Its volumes -> the files in them."""
         return self._found.files
 
+    @property
+    def unstripped(self) -> tuple[Path, ...]:
+        """Programs of its root before they were stripped, and folders of such, where its build has them."""
+        return self._found.beside.unstripped
+
     def opened_kernel(self) -> KernelFile | None:
         """The kernel that boots, unpacked; None where :meth:`kernel` gives none."""
         chosen = howboots.chosen_kernel(self._found)
@@ -128,7 +133,7 @@ class Image:
         """The configuration of the kernel that boots; empty where it is not found."""
         chosen = howboots.chosen_kernel(self._found)
         opened = kernel_file.opened(chosen.place.path, self.read(chosen.place)) if chosen else None
-        return kernels.configuration(opened, self._found.beside_all().files)[1] if opened else ""
+        return kernels.configuration(opened, self._found.beside_all())[1] if opened else ""
 
     def read(self, place: Place) -> bytes:
         """The bytes of a kernel, device tree or initramfs that the records name."""
@@ -201,7 +206,7 @@ class _Work:
         self.told = (build.command_line, build.command_line_from)
         for note in build.notes:
             self.found.note(note)
-        self.found.beside = symbols.Beside((files,), build.vmlinux, build.maps)
+        self.found.beside = build.beside(files)
         self.many = True
         for number, file in enumerate(build.files):
             try:
@@ -338,10 +343,7 @@ class _Work:
 
 def _kind(found: Found, place: Place) -> str:
     """What a file was taken for, in words."""
-    for records, what in (
-        (found.initramfs, "initramfs"),
-        (found.device_trees, "device tree"),
-    ):
+    for records, what in ((found.initramfs, "initramfs"), (found.device_trees, "device tree")):
         if any(record.place == place for record in records):
             return what
     return "kernel"

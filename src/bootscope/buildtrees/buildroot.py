@@ -12,18 +12,22 @@ from bootscope.buildtrees.look import text
 from bootscope.buildtrees.parts import Parts, symbol
 from bootscope.devices import sunxi_boot_rom
 
-LOOKED_FOR = ".config with BR2_ symbols, here or above a folder called output"
+LOOKED_FOR = ".config with BR2_ symbols, here or above folders called output or images"
+_BELOW = ("output", "images")
 _HEAD = re.compile(r"^# Buildroot (\S+) Configuration", re.MULTILINE)
 
 
 def root_of(folder: Path) -> Path | None:
     """The folder to look in, for one that a user names: the one with Buildroot's .config; None for others."""
-    for candidate in (folder, folder.parent):
-        if candidate == folder or folder.name == "output":
-            config = candidate / ".config"
-            if config.is_file() and b"\nBR2_HAVE_DOT_CONFIG=y" in head(config, 8192, follow=True):
-                return candidate
-    return None
+    candidates = [folder]
+    while candidates[-1].name in _BELOW:
+        candidates.append(candidates[-1].parent)
+    return next((candidate for candidate in candidates if _is_configured(candidate)), None)
+
+
+def _is_configured(folder: Path) -> bool:
+    config = folder / ".config"
+    return config.is_file() and b"\nBR2_HAVE_DOT_CONFIG=y" in head(config, 8192, follow=True)
 
 
 def collect(parts: Parts) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import configparser
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from bootscope.buildtrees import parts as common
@@ -67,6 +68,7 @@ def _deployed(parts: Parts, at: str) -> None:
     named = plain(stem) if stem else "*.rootfs"
     parts.want("packages", [f"{at}{named}.manifest"])
     common.root_images(parts, [f"{at}{named}"])
+    _initramfs(parts, at, variables)
     parts.take("disk-image", [f"{at}{named}.wic{end}" for end in ("", ".gz", ".xz", ".zst")])
     kind = variables.get("KERNEL_IMAGETYPE", "")
     kinds = [kind] if re.fullmatch(r"[\w.]+", kind) else []
@@ -84,6 +86,15 @@ def _deployed(parts: Parts, at: str) -> None:
         "kernel-config", [f"{at}config", f"{at}config-*", f"{at}kernel-config*"], common.is_config("kernel")
     )
     _boot_recipe(parts, look.first([f"{at}{named}.qemuboot.conf"]))
+
+
+def _initramfs(parts: Parts, at: str, variables: Mapping[str, str]) -> None:
+    """The image that goes into memory; one that is bundled is a part of the kernel's file."""
+    name = variables.get("INITRAMFS_IMAGE", "")
+    if name and variables.get("INITRAMFS_IMAGE_BUNDLE") != "1" and "initramfs" not in parts.paths:
+        stem = plain(f"{name}-{parts.machine}")
+        found = [f"{at}{stem}{end}.cpio*" for end in ("", ".rootfs")]
+        parts.take("initramfs", found)
 
 
 def _image(parts: Parts, at: str, wanted: str) -> str:

@@ -29,6 +29,8 @@ _NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _FRAME_ID = 1
+_PANIC_NS = 1_000_000_000
+"""Between two words of a kernel that panics: each is a line on the serial port, its traces take no longer."""
 # Functions of the kernel, by the names they had in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
@@ -117,13 +119,19 @@ def watch(
     if isinstance(board.qemu.quantum_ns, int):
         w.lines += [f"quantum {board.qemu.quantum_ns}"]
         w.lines += [f"yield {o.size} {o.mask:#x} {o.value:#x}" for o in board.arch.yields]
-    w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", f"quiet {limits.quiet_ns}"]
+    w.lines += [f"sample {limits.sample_ns}", f"limit {limits.limit_ns}", _quiet(w, limits)]
     if limits.explain:
         _add_stacks(w, board, programs, limits)
     if limits.usage_after_ns is not None:
         _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs)
     _add_stops(w, until, board)
     return w
+
+
+def _quiet(w: Watch, limits: Limits) -> str:
+    """A kernel that panicked and says nothing more, as one without a console, has nothing to wait for."""
+    after = [f"{number} {min(limits.quiet_ns, _PANIC_NS)}" for number in w.numbers("kernel.panic")]
+    return " ".join([f"quiet {limits.quiet_ns}", *after[:1]])
 
 
 def _machine(arch: Architecture) -> list[str]:

@@ -16,12 +16,16 @@ from bootscope.timeline.build import timeline
 from bootscope.timeline.kernel_lines import BEGINS
 
 _LAST_LINES = 12
-_NETWORK = re.compile(r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE")
+_NETWORK = re.compile(
+    r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE|^No ethernet found"
+)
+"""The last of them is what U-Boot answers to a command for the network."""
 _NO_ROOT = re.compile(
     r"Unable to mount root fs|Cannot open root device|Waiting for root device|Gave up waiting for root|"
     r"ALERT! .{1,120} does not exist"
 )
 _LOCKED = re.compile(r"[Uu]nlock(?:ing)? (?:the )?disk|[Ee]nter passphrase|luks|cryptsetup", re.IGNORECASE)
+_INTERFACE = re.compile(r"Waiting for interface (\S{1,15}) to appear")
 _NO_INIT = re.compile(r"No working init found|Requested init .{1,120} failed")
 _PROMPT = re.compile(console.PROMPT)
 
@@ -48,7 +52,7 @@ class _Seen:
 def of_boot(run: RunInfo, boot: StoredBoot) -> list[str]:
     """What to do, in words; nothing for a boot that came to its end."""
     seen = _seen(run, boot)
-    told = list(_of_kaslr(run, seen))
+    told = [*_of_kaslr(run, seen), *_of_interface(seen)]
     if boot.info.complete:
         return told
     return [*told, *_of_panic(boot, seen), *(_of_loader(run, seen) or _of_end(run, boot, seen))]
@@ -70,11 +74,23 @@ def _seen(run: RunInfo, boot: StoredBoot) -> _Seen:
 
 def _of_kaslr(run: RunInfo, seen: _Seen) -> Iterator[str]:
     spoke = any(re.search(BEGINS, line) for line in seen.lines)
-    known = {"kernel.init", "exec", "switch"} & set(run.watch.hooks.values())
-    if spoke and known and not known & seen.hooks and "kernel.start" in seen.hooks:
+    known = {"kernel.init", "exec", "switch", "kernel.panic"} & set(run.watch.hooks.values())
+    if spoke and known and not known & seen.hooks:
+        handed = run.board.boot_loader.by_emulator
+        where = "--append nokaslr" if handed else "put nokaslr into the boot loader's menu"
         yield (
             "the kernel ran, and none of its functions was seen: it runs at other addresses than it was "
-            "linked to (KASLR): --append nokaslr"
+            f"linked to (KASLR), so that views cannot name them: {where}"
+        )
+
+
+def _of_interface(seen: _Seen) -> Iterator[str]:
+    """A system that waits for what no board here has, as Buildroot's do with BR2_SYSTEM_DHCP."""
+    names = dict.fromkeys(m[1] for line in seen.lines if (m := _INTERFACE.search(line)))
+    if names:
+        yield (
+            f"init waited for the network interface {', '.join(names)}, and the board has none: a product "
+            "that has it does not wait so long"
         )
 
 

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from bootscope.boards.profile import Board
 from bootscope.bootimage.understand import Image
 from bootscope.builder.ids import id_of
-from bootscope.builder.steps.kernel_layout import SOCKETS, STRUCTS
 from bootscope.capture import objects
 from bootscope.capture.record import Extent, Part, SystemFacts
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES, Media
 from bootscope.emulator.subject import Kept, Programs, Subject, Watched
-from bootscope.image import btf, vmlinux
+from bootscope.image import vmlinux
 from bootscope.image.code import Code
-from bootscope.imageboot import content, located, overlay, watching
+from bootscope.imageboot import content, located, overlay
 from bootscope.imageboot.firmware import Built
 from bootscope.imageboot.given import Given
 from bootscope.timeline.phases import KERNEL_IMAGE
@@ -31,9 +30,11 @@ def subject(
     watched: Watched,
     media: Media,
     name: str,
+    layout: Mapping[str, int],
     below: Built | None = None,
 ) -> Subject:
-    """What is recorded of an image; `below`: the firmware in its boot."""
+    """What is recorded of an image; `layout`: where its kernel's structures have their members; `below`: the
+    firmware in its boot."""
     code, table = _code(got, board)
     handed = board.boot_loader.by_emulator
     parts = tuple(_parts(got, below, handed))
@@ -47,7 +48,7 @@ def subject(
         build_id=id_of({"parts": [[p.name, p.sha256] for p in parts], "words": got.command_line}),
         facts=_facts(image, got, watched, name, at_load=not handed),
         watched=watched,
-        programs=Programs(below.code if below else {}, kernel, _layout(got), units=_has_units(image)),
+        programs=Programs(below.code if below else {}, kernel, layout, units=_has_units(image)),
         media=media,
         kept=kept,
         parts=parts,
@@ -72,14 +73,7 @@ def _has_units(image: Image) -> bool:
     return any("systemd" in root.init for root in image.understood.roots)
 
 
-def _layout(got: Given) -> dict[str, int]:
-    """Where the kernel's structures have the members that views need; empty where it does not say so."""
-    types = btf.read(got.program)
-    wanted = {**STRUCTS, **SOCKETS, **watching.STRUCTS}
-    return types.offsets(f"{struct}.{m}" for struct, names in wanted.items() for m in names) if types else {}
-
-
-def unseen(made: Subject, got: Given) -> list[str]:
+def unseen(made: Subject, got: Given, why_no_layout: str) -> list[str]:
     """What views cannot know of a boot, and why."""
     if not made.programs.kernel.functions:
         why = got.kernel.symbols.note or "it holds none"
@@ -88,10 +82,7 @@ def unseen(made: Subject, got: Given) -> list[str]:
             "System.map or vmlinux, too"
         ]
     if not made.programs.layout:
-        return [
-            "the kernel does not say where its structures have their members (CONFIG_DEBUG_INFO_BTF): names "
-            "of processes, drivers and files are not seen"
-        ]
+        return [f"{why_no_layout}: names of processes, drivers and files are not seen"]
     return []
 
 

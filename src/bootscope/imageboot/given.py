@@ -242,7 +242,17 @@ def _command_line(known: Understood, root_words: str, append: str) -> tuple[str,
         for part in ("" if _ROOT.search(f"{known.command_line} {append}") else root_words, append)
         if part
     )
-    return _taken(" ".join(part for part in (_cut(known.command_line), added) if part)), added
+    words = _without_repeated_consoles(_cut(known.command_line), added)
+    return _taken(" ".join(part for part in (words, added) if part)), added
+
+
+def _without_repeated_consoles(words: str, added: str) -> str:
+    """The image's words, without consoles that are added with other options: of two of a name, Linux takes
+    the options of the first. Source: Linux kernel/printk/printk.c, __add_preferred_console."""
+    names = set(_CONSOLE.findall(added))
+    if not names or '"' in words:
+        return words
+    return " ".join(w for w in words.split() if not ((m := _CONSOLE.match(w)) and m[1] in names))
 
 
 def _taken(words: str) -> str:

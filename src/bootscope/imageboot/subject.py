@@ -18,7 +18,7 @@ from bootscope.builder.step import Runner
 from bootscope.core.errors import UserError, unknown
 from bootscope.devices.model import Media
 from bootscope.emulator.subject import Subject
-from bootscope.imageboot import described, firmware, given, overlay, watching
+from bootscope.imageboot import described, firmware, given, layout, overlay, watching
 from bootscope.imageboot.firmware import Built
 from bootscope.imageboot.given import Given
 from bootscope.imageboot.watching import Goal
@@ -89,9 +89,10 @@ def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str, 
     board = _begun(got.store.board, direct, got)
     goal = watching.goal(image, board, wish.until, wish.text, symbols=bool(got.symbols), image_at=unpacks)
     media = _media(got, folder, below, as_file=unpacks is not None)
-    subject = described.subject(image, got, board, goal.watched, media, name, below)
+    members, why = layout.of_kernel(got, board, runner)
+    subject = described.subject(image, got, board, goal.watched, media, name, members, below)
     told = (f"started: by {board.boot_loader.title}", *got.taken)
-    return _ready(image, subject, board, goal, told, got, below.steps if below else ())
+    return _ready(image, subject, board, goal, told, got, why, below.steps if below else ())
 
 
 def _begun(board: Board, direct: Direct, got: Given) -> Board:
@@ -139,9 +140,10 @@ def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str
     )
     card, form = overlay.over(got.card, folder)
     media = Media(card, loader=below.flash, card_format=form)
-    subject = described.subject(image, got, board, goal.watched, media, name, below)
+    members, why = layout.of_kernel(got, board, runner)
+    subject = described.subject(image, got, board, goal.watched, media, name, members, below)
     told = (f"started: through the board's firmware, {board.boot_loader.title}", *got.taken)
-    return _ready(image, subject, board, goal, told, got, below.steps)
+    return _ready(image, subject, board, goal, told, got, why, below.steps)
 
 
 def _unpacked_at(board: Board) -> int | None:
@@ -157,10 +159,11 @@ def _ready(
     goal: Goal,
     told: Sequence[str],
     got: Given,
+    why_no_layout: str,
     steps: tuple[str, ...] = (),
 ) -> Ready:
     words = (*told, f"until: {goal.until}: {goal.words}")
-    notes = (*got.notes, *described.unseen(subject, got))
+    notes = (*got.notes, *described.unseen(subject, got, why_no_layout))
     return Ready(image, got, subject, board, goal, words, notes, steps)
 
 

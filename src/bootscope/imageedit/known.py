@@ -5,6 +5,7 @@ units, so that an audit knows of it what it knows of a system that was built her
 from __future__ import annotations
 
 import gzip
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,10 @@ from bootscope.bootimage import probe
 from bootscope.bootimage.files import Files
 from bootscope.bootimage.understand import IMAGE, Image
 from bootscope.capture import objects
+from bootscope.capture.objects import Program
 from bootscope.emulator.subject import Kept, flat
 from bootscope.imageboot.subject import Ready
+from bootscope.imageedit import user_programs
 from bootscope.imageedit.system import root_of
 from bootscope.system import unit_files
 from bootscope.system.model import System
@@ -39,6 +42,7 @@ def with_known(ready: Ready, system: System, more: Mapping[str, str], config: st
             f"{path}\t{told}\n" for path, told in sorted(contents.files.items()) if _plain(path, told)
         ).encode("utf-8", "replace")
         kept[objects.SCRIPTS] = _packed(contents.scripts)
+        kept[objects.PROGRAMS] = _packed(_programs(ready))
     if units:
         kept[objects.UNITS] = _packed(units)
     if config and objects.KERNEL_CONFIG not in kept:
@@ -46,6 +50,12 @@ def with_known(ready: Ready, system: System, more: Mapping[str, str], config: st
     facts = msgspec.structs.replace(subject.facts, settings=settings)
     programs = replace(subject.programs, units=bool(units))
     return replace(ready, subject=replace(subject, facts=facts, kept=kept, programs=programs))
+
+
+def _programs(ready: Ready) -> dict[str, Program]:
+    root = root_of(ready.image)
+    entries = _entries(ready.image, root.place.volume) if root else ()
+    return user_programs.functions(entries, ready.image.unstripped, ready.board.arch)
 
 
 def _plain(path: str, told: str) -> bool:
@@ -90,7 +100,7 @@ def _entries(image: Image, volume: str) -> Iterator[Entry]:
     if area and area.filesystem and path:
         at = area.partition.start_bytes if area.partition else 0
         if area.filesystem.kind in probe.EXT:
-            yield from _of_ext(path, at, image.scratch / f"root-{at}")
+            yield from _of_ext(path, at, image.scratch)
             return
         if area.filesystem.kind == probe.SQUASHFS:
             yield from squashfs_entries(path, volume, at)
@@ -100,7 +110,7 @@ def _entries(image: Image, volume: str) -> Iterator[Entry]:
 
 
 def _of_ext(path: Path, at: int, folder: Path) -> Iterator[Entry]:
-    folder.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=folder))
     image = ExtImage(path.resolve(), folder, at)
     found = list(image.walk())
     image.take(found)

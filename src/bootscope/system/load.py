@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
 _LONGEST_TEXT_BYTES, _MOST_FIELDS = 120, 4
 """What the plugin can look for."""
+_MOST_BYTES = 16 << 20
+"""Of a TOML file."""
 
 BUILT_IN_MILESTONES = (*MILESTONES, "first-frame")
 
@@ -98,6 +101,10 @@ def is_tree_file(path: Path) -> bool:
 
 def _kind(path: Path) -> object:
     try:
+        about = path.stat()
+        # A user may well name an image of any size, or a device.
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _MOST_BYTES:
+            return None
         return tomllib.loads(path.read_text()).get("kind")
     except (OSError, ValueError, RecursionError):
         return None

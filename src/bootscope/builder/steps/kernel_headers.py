@@ -6,7 +6,7 @@ Those are for compiling modules: whatever they say of a structure is what the ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
@@ -14,35 +14,48 @@ from bootscope.builder.step import Context
 from bootscope.builder.steps import kernel_layout
 from bootscope.core.errors import ToolError
 
-_GENERATED = "include/generated/autoconf.h"
+GENERATED = "include/generated/autoconf.h"
 _COMMON = "include/linux/sched.h"
 _RELEASE = "include/config/kernel.release"
+NEEDED = (GENERATED, _COMMON)
+"""Files without which nothing can be asked."""
 # What the kernel's own Makefiles give, as far as it decides where members lie.
 _OPTIONS = (*("-D__KERNEL__", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),)
 _FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
 
 
 def write(
-    context: Context, arch: Architecture, trees: Sequence[Path], version: str, sockets: bool = False
+    context: Context,
+    arch: Architecture,
+    trees: Sequence[Path],
+    version: str,
+    sockets: bool = False,
+    more: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Writes the layout of kernel `version` into the step's result, from unpacked packages; empty without.
-    With `sockets`, also what datagrams are seen by.
+    """Writes the layout of kernel `version` into the step's result, from unpacked packages, or from the
+    folder that it was built in; empty without. With `sockets`, also what datagrams are seen by; `more`:
+    structures and their members beside those that all need.
 
     Raises ToolError when the headers are of another version than the kernel.
     """
-    kernel_layout.write(context, _find(context, arch, trees, version, sockets) if trees else {})
+    wanted = {**kernel_layout.STRUCTS, **(kernel_layout.SOCKETS if sockets else {}), **(more or {})}
+    kernel_layout.write(context, _find(context, arch, trees, version, wanted) if trees else {})
 
 
 def _find(
-    context: Context, arch: Architecture, trees: Sequence[Path], version: str, sockets: bool
+    context: Context,
+    arch: Architecture,
+    trees: Sequence[Path],
+    version: str,
+    wanted: Mapping[str, Sequence[str]],
 ) -> dict[str, int]:
     folders: list[Path] = []
     for tree in trees:
         folders += sorted(path for path in tree.glob("usr/src/linux-headers-*") if path.is_dir()) or [tree]
-    generated = next((f for f in folders if (f / _GENERATED).exists()), None)
+    generated = next((f for f in folders if (f / GENERATED).exists()), None)
     common = next((f for f in folders if (f / _COMMON).exists()), None)
     if not generated or not common:
-        lacking = _GENERATED if common else _COMMON
+        lacking = GENERATED if common else _COMMON
         raise ToolError(
             f"the kernel's headers lack {lacking}", hint="name all their packages under prebuilt.headers"
         )
@@ -52,7 +65,7 @@ def _find(
             f"the headers are of kernel {release}, the kernel is {version}",
             hint=f"remove {context.cache.sources}/linux* to fetch both again",
         )
-    return kernel_layout.asked(context, generated, _command(arch, generated, common), sockets)
+    return kernel_layout.asked(context, generated, _command(arch, generated, common), wanted)
 
 
 def _command(arch: Architecture, generated: Path, common: Path) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bootscope.builder.step import Context
@@ -62,10 +63,11 @@ def find(context: Context, build: Path) -> dict[str, int]:
     return asked(context, build, _command(build))
 
 
-def asked(context: Context, at: Path, command: list[str], sockets: bool = False) -> dict[str, int]:
-    """The same for a kernel one of whose files `command` compiles when it is run in the folder `at`; with
-    `sockets`, also what datagrams are seen by."""
-    structs = STRUCTS | (SOCKETS if sockets else {})
+def asked(
+    context: Context, at: Path, command: list[str], structs: Mapping[str, Sequence[str]] = STRUCTS
+) -> dict[str, int]:
+    """The same for a kernel one of whose files `command` compiles when it is run in the folder `at`;
+    `structs`: what is wanted, structure -> its members."""
     members = [f"{struct}.{member}" for struct, names in structs.items() for member in names]
     found = _ask(context, at, command, members)
     if not found:

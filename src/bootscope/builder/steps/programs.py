@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from elftools.common.exceptions import ELFError
@@ -21,17 +22,25 @@ _LARGEST_SCRIPT_BYTES = 256 * 1024
 
 
 def program(path: Path, arch: Architecture) -> Program | None:
-    """What an ELF file tells; None when it is no ELF file."""
+    """What an ELF file tells; None when it is no ELF file, or a damaged one."""
     try:
-        with path.open("rb") as f:
-            elf = ELFFile(f)
-            segments = [
-                (s["p_offset"], s["p_vaddr"], s["p_memsz"])
-                for s in elf.iter_segments("PT_LOAD")
-                if s["p_flags"] & 1
-            ]
-            return Program(segments, sorted(set(_functions(elf, arch))))
-    except (ELFError, OSError):
+        with path.open("rb") as opened:
+            return program_in(opened, arch)
+    except OSError:
+        return None
+
+
+def program_in(opened: BinaryIO, arch: Architecture) -> Program | None:
+    """The same of a file that is open, or of bytes."""
+    try:
+        elf = ELFFile(opened)
+        segments = [
+            (s["p_offset"], s["p_vaddr"], s["p_memsz"])
+            for s in elf.iter_segments("PT_LOAD")
+            if s["p_flags"] & 1
+        ]
+        return Program(segments, sorted(set(_functions(elf, arch))))
+    except (ELFError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
