@@ -72,8 +72,8 @@ def needs_kernel(change: Change) -> bool:
 
 
 def other_sources(change: Change) -> bool:
-    """Whether a system with a change has a kernel of other sources. That may work where the first did not: one
-    of a distribution is not built here, and has most drivers as modules."""
+    """Whether a system with a change has a kernel of other sources, which may work where the first did not:
+    one of a distribution is not built here, and has most drivers as modules."""
     return "kernel.source" in change.settings
 
 
