@@ -78,7 +78,17 @@ ARM64 = Reference(
     "BL1's start",
     ("The board is that of [virt-arm64.md](virt-arm64.md), which says what its figures leave out.", _SEARCH),
 )
-REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64)}
+RISCV64 = Reference(
+    "debian-riscv64",
+    "Debian on virt-riscv64, optimized",
+    "-riscv64",
+    "the SPL's start",
+    (
+        "The board is that of [virt-riscv64.md](virt-riscv64.md), which says what its figures leave out.",
+        _SEARCH,
+    ),
+)
+REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64, RISCV64)}
 _ROM = "rom"
 
 

@@ -71,6 +71,12 @@ def needs_kernel(change: Change) -> bool:
     return bool(change.kernel or change.kernel_wishes) or settings
 
 
+def other_sources(change: Change) -> bool:
+    """Whether a system with a change has a kernel of other sources, which may work where the first did not:
+    one of a distribution is not built here, and has most drivers as modules."""
+    return "kernel.source" in change.settings
+
+
 def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
     """Those that were accepted in whose place a finding would come."""
     return tuple(s for s, change in accepted.items() if exclude(finding.spec, finding.change, s, change))

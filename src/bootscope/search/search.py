@@ -4,7 +4,8 @@
 Everything is booted with all that was accepted so far, and compared with the same without it: what is
 faster and still works stays. What excludes an accepted technique, such as another file system or
 another compression, is tried in its place, so that the best of them is left. What cannot be built or
-does not boot is refused with the reason, and the search goes on.
+does not boot is refused with the reason, and the search goes on. With a kernel of other sources it is tried
+once more.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from bootscope.audit.findings import Finding
-from bootscope.audit.trials import expected_ns, leaves_out, needs_kernel, next_group, next_trial, rivals
+from bootscope.audit.trials import (
+    expected_ns,
+    leaves_out,
+    needs_kernel,
+    next_group,
+    next_trial,
+    other_sources,
+    rivals,
+)
 from bootscope.core.errors import BoardError
 from bootscope.search.bisect import Attempt, Bisection
 from bootscope.search.experiment import BaseFailedError, Bench, Changes, Experiment, Goal, V, title
@@ -163,6 +172,8 @@ class Search(Generic[V]):
         if made.accepted and made.verdict:
             self.accepted, self.now = with_it, made.verdict
             self.bench.stands(made.verdict)
+            if any(other_sources(f.change) for f in trial):
+                self.tried -= {name for e in self.experiments if _broke(e) for name in e.techniques}
         self.experiments.append(made)
         self.tell(self.bench.experiment_line(made))
         return made
@@ -186,6 +197,11 @@ class Search(Generic[V]):
 def _worked(e: Experiment[V]) -> bool:
     """Whether an experiment was refused only for what it saved."""
     return not e.accepted and e.verdict is not None and e.verdict.works
+
+
+def _broke(e: Experiment[V]) -> bool:
+    """Whether an experiment was refused since its system could not be built, or did not work."""
+    return not e.accepted and not (e.verdict and e.verdict.works)
 
 
 def _likely(trial: Sequence[Finding]) -> bool:
