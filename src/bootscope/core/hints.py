@@ -65,3 +65,10 @@ def pictures() -> str:
 def python_packages() -> str:
     """How to get Python packages that should have come with bootscope."""
     return REINSTALL if is_installed() else "make setup"
+
+
+def cluster() -> str:
+    """How to get what `--cluster` needs."""
+    if is_installed():
+        return "pipx inject bootscope distributed, or install bootscope[cluster]"
+    return "make setup, or: pip install distributed"
