@@ -30,18 +30,22 @@ class State:
 
 def foreseen(
     states: Iterable[State],
+    many: bool,
     after: Callable[[Iterable[Finding], Changes], tuple[Finding, ...]],
     chance: Callable[[Sequence[Finding]], float],
 ) -> Iterator[tuple[Changes, str]]:
     """The variants that are tried from these states on, most likely first, each with a title, and once.
 
+    Unless there are `many` to work on them, only what is likeliest each time.
+
     `after` says what is tried next in a state, `chance` how likely it is that a trial is accepted.
     """
     # What is equally likely is looked at in the order in which it was found.
-    queue = [(-state.chance, number, state) for number, state in enumerate(states)]
+    ranked = sorted(states, key=lambda state: -state.chance)
+    queue = [(-state.chance, n, state) for n, state in enumerate(ranked if many else ranked[:1])]
     heapq.heapify(queue)
     count, seen = len(queue), set[frozenset[str]]()
-    while queue and -queue[0][0] > _LEAST:
+    while queue and (not many or -queue[0][0] > _LEAST):
         _, _, state = heapq.heappop(queue)
         trial = after(state.left, state.accepted)
         if not trial:
@@ -54,6 +58,7 @@ def foreseen(
             yield with_it, title([f.spec for f in trial])
         left = [f for f in state.left if f not in trial]
         likely = chance(trial)
-        for part, accepted in ((likely, with_it), (1 - likely, state.accepted)):
+        ways = sorted(((likely, with_it), (1 - likely, state.accepted)), key=lambda way: -way[0])
+        for part, accepted in ways if many else ways[:1]:
             heapq.heappush(queue, (-state.chance * part, count, State(state.chance * part, accepted, left)))
             count += 1

@@ -182,7 +182,7 @@ class Search(Generic[V]):
         left = [f for f in self.open() if f not in trial]
         taken, likely = self._with(trial), _chance(trial)
         first = (_State(likely, taken, left), _State(1 - likely, dict(self.accepted), left))
-        return foreseen(first, self._next, _chance)
+        return foreseen(first, self.bench.many, self._next, _chance)
 
 
 def _worked(e: Experiment[V]) -> bool:
