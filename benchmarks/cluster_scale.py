@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a search gets faster with more workers: the search of a store's journal once more, in simulated time.
+"""How a search gets faster with more workers: a search that a store knows, once more, in simulated time.
 
-    python benchmarks/cluster_scale.py STORE SYSTEM [--workers 1 2 4 8 16 32 50] [--only IDS as the search had]
+    python benchmarks/cluster_scale.py STORE SYSTEM [--workers 1 2 4 8 16 32 50]
 
-The search itself runs, with its own decisions and its own foresight; its outcomes are those of the journal, and
+The search itself runs, with its own decisions and its own foresight; its outcomes are the journal's, and
 each build with its boot takes as long as it did when it was recorded (host_ms). What was foreseen and never
-recorded takes as long as the median. What a worker fetches, and what the client reads, take no time here.
+recorded takes as long as the median. What a worker fetches and what the client reads takes no time here.
 The critical path is what the search waits for with more workers than it can use: each line of it is a system
-that could not be foreseen any sooner.
+that could not be foreseen sooner.
 """
 
 from __future__ import annotations

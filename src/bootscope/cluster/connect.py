@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.hints import cluster
+from bootscope.core.paths import share_url
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -146,7 +147,7 @@ def _set_up(client: Client, caches: str) -> None:
     from bootscope.cluster.home import Home
 
     with contextlib.suppress(Exception):
-        client.register_plugin(Home(caches))
+        client.register_plugin(Home(caches, share_url()))
 
 
 def _check_versions(client: Client, where: str) -> None:

@@ -20,6 +20,7 @@ import msgspec
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.plan import Built, steps_of
 from bootscope.builder.progress import Progress
+from bootscope.builder.share import Share
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner, Step, read_meta
 from bootscope.builder.steps import plugin
@@ -122,6 +123,7 @@ class Desk:
     cores: int = 1
     full: Callable[[], None] = lambda: None
     """Called when the disk is full."""
+    share: Share | None = None
     _stops: dict[str, threading.Event] = field(default_factory=dict)
 
     def stop(self, token: str) -> None:
@@ -178,7 +180,7 @@ class Desk:
     def _build(self, order: BuildOrder, task: _Task) -> Made:
         if found := self.cache.find(order.step_id):
             return self._made(order, found, built=False)
-        runner = Runner(self.cache, task.watch, order.jobs or self.cores, order.use_ccache)
+        runner = Runner(self.cache, task.watch, order.jobs or self.cores, order.use_ccache, self.share)
         if order.step == PLUGIN_STEP:
             step = plugin.step()
             self._same(order, step)
@@ -272,6 +274,10 @@ class Desk:
         """A step's result or something given: from the own cache, or from who has it."""
         if found := goods.find(self.cache, kind, name):
             return found
+        if self.share and kind == goods.STEP:
+            with self.cache.lock(name, lambda: None):
+                if found := self.cache.find(name) or self.share.get(self.cache, name):
+                    return found
         for holder in held.holders if held else ():
             if holder == self.address:
                 continue

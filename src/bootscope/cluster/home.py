@@ -18,10 +18,11 @@ from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from bootscope.builder.cache import Cache
+from bootscope.builder.share import Share
 from bootscope.cluster import abilities, goods
 from bootscope.cluster.desk import Desk
 from bootscope.core import structs
-from bootscope.core.errors import BootscopeError, ToolError
+from bootscope.core.errors import BootscopeError, ToolError, to_stderr
 from bootscope.core.paths import cache_dir
 
 NAME = "bootscope"
@@ -40,12 +41,12 @@ class _Parcel:
 
 class Home(WorkerPlugin):  # type: ignore[misc]
     """Set up on each worker. `caches`: a folder in which each worker has a cache by its name; empty: the
-    usual cache of whoever runs the worker."""
+    usual cache of whoever runs the worker. `share`: the URL of the client's share."""
 
     name = NAME
 
-    def __init__(self, caches: str = "") -> None:
-        self.caches = caches
+    def __init__(self, caches: str = "", share: str = "") -> None:
+        self.caches, self.share = caches, share
 
     async def setup(self, worker: Any) -> None:
         """Opens the worker's cache, and says what it can do."""
@@ -54,7 +55,8 @@ class Home(WorkerPlugin):  # type: ignore[misc]
         root = Path(self.caches) / str(worker.name) if self.caches else cache_dir()
         cache = Cache(root)
         cores = max(1, (os.cpu_count() or 1) // max(1, worker.state.nthreads))
-        self.desk = Desk(cache, worker.address, self._fetch, cores, self._rest)
+        share = Share(self.share, to_stderr) if self.share else None
+        self.desk = Desk(cache, worker.address, self._fetch, cores, self._rest, share)
         self._out: dict[str, _Parcel] = {}
         worker.handlers |= {
             "bootscope_has": self.has,
