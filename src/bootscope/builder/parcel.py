@@ -119,8 +119,9 @@ def _unpack(stream: Any, root: Path) -> None:
 def _check(item: Item, folders: set[str], there: set[str]) -> None:
     """Raises ToolError for a name that leaves the folder, comes twice, or has no listed parent."""
     parent, slash, name = item.path.rpartition("/")
-    bad = (slash and not parent) or name in ("", ".", "..") or "\0" in item.path or parent not in folders or item.path in there
-    if bad or item.kind not in (FOLDER, FILE, LINK) or item.size_bytes < 0:
+    strange = name in ("", ".", "..") or "\0" in item.path or (slash and not parent)
+    misplaced = parent not in folders or item.path in there
+    if strange or misplaced or item.kind not in (FOLDER, FILE, LINK) or item.size_bytes < 0:
         raise ToolError(f"a parcel lists '{printable(item.path[:200])}', which is refused")
     there.add(item.path)
 
