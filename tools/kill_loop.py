@@ -59,10 +59,11 @@ class Loop:
         """Starts a bootscope in a process group of its own."""
         env = {
             **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
             "BOOTSCOPE_STORE": str(self.folder / "store"),
             "BOOTSCOPE_CACHE": str(self.folder / "cache"),
         }
-        command = [sys.executable, str(ROOT / "src" / "bootscope" / "__main__.py"), *words]
+        command = [sys.executable, "-P", "-m", "bootscope", *words]
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -41,8 +42,9 @@ def main() -> None:
     parser.add_argument("words", nargs="+", help="the words of a bootscope that prints JSON")
     args = parser.parse_args()
     draw, killed, begun = random.Random(args.seed), 0, time.monotonic()
-    command = [sys.executable, str(ROOT / "src" / "bootscope" / "__main__.py"), *args.words]
-    search = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=None)
+    command = [sys.executable, "-P", "-m", "bootscope", *args.words]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    search = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
     while True:
         try:
             out, _ = search.communicate(timeout=args.every)

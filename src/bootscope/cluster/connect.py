@@ -18,7 +18,7 @@ from bootscope.core.paths import share_url
 if TYPE_CHECKING:
     from distributed import Client
 
-_CONNECT_S = 20
+_CONNECT_S = 15
 _MOST_LOCAL = 256
 _WORDS = "an address such as tcp://HOST:8786 or tls://HOST:8786, local:N, local:N:FOLDER, or ssh:HOST,HOST"
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://\S+")
@@ -126,16 +126,23 @@ def _ssh(hosts: list[str]) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _remote(address: str) -> Iterator[Client]:
+    import dask
     from distributed import Client
 
+    if address.startswith("tls:") and not dask.config.get("distributed.comm.tls.ca-file", None):
+        raise UserError(
+            f"{address} needs a certificate, and Dask knows of none here",
+            hint="ca-file, and key and cert of the client, in ~/.config/dask/security.yaml "
+            "(bootscope help cluster)",
+        )
     try:
         client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         said = str(error).strip() or type(error).__name__
         raise ToolError(
             f"no scheduler answers at {address}: {printable(said)[:200]}",
-            hint="is 'dask scheduler' running there, and is that the address in its first lines? Behind "
-            "tls:// a certificate is needed (bootscope help cluster)",
+            hint="is 'dask scheduler' running there, is that the address in its first lines, and does it "
+            "have Dask's version of here? (bootscope help cluster)",
         ) from error
     with client:
         _set_up(client, "")
