@@ -47,7 +47,8 @@ def test_workers_with_caches_of_their_own_end_with_the_same(
 ) -> None:
     found, told = search(bootscope, f"local:2:{tmp_path / 'caches'}")
     assert decided(found) == alone
-    counts = re.search(r"cluster: 2 workers; \d+ steps built, 0 twice; \d+ boots, 0 twice; (\d+) results", told)
+    words = r"cluster: 2 workers; \d+ steps built, 0 twice; \d+ boots, 0 twice; (\d+) results"
+    counts = re.search(words, told)
     assert counts, told
     assert int(counts[1]) > 0
     assert {path.name for path in (tmp_path / "caches").iterdir()} == {"0", "1"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's desk: what it builds, fetches and refuses. Two of them with caches of their own, without a network."""
+"""A worker's desk: what it builds, fetches and refuses. Several with caches of their own, and no network."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def network(tmp_path: Path) -> Network:
 
 def build(step_id: str) -> BuildOrder:
     return BuildOrder(
-        token="t", step=PLUGIN_STEP, step_id=step_id, given=None, ids={PLUGIN_STEP: step_id}, needs={}, files={}
-    )
+        token="t", step=PLUGIN_STEP, step_id=step_id, given=None, ids={PLUGIN_STEP: step_id}, needs={},
+        files={},
+    )  # fmt: skip
 
 
 def answer(desk: Desk, order: BuildOrder | BootOrder) -> Answer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder as one file: it comes out as it went in, and nothing else comes out of a damaged or hostile one."""
+"""A folder as one file: it comes out as it went in; damaged and hostile ones are refused."""
 
 from __future__ import annotations
 

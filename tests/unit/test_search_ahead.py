@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hands: a search works on what it may ask for next, decides as with one, and counts what was in vain."""
+"""Many hands: a search works ahead, decides as with one, and counts what was in vain."""
 
 from __future__ import annotations
 
@@ -73,4 +73,3 @@ def test_what_was_foreseen_in_vain_is_counted(scene: Make) -> None:
     assert ahead.wasted == begun - asked
     assert ahead.wasted > 0
     assert f"{ahead.wasted} of them in vain" in ahead.line()
-

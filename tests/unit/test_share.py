@@ -11,7 +11,7 @@ from typing import Any
 
 import fsspec
 import pytest
-from moto.server import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from bootscope.builder.cache import Cache
