@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 from bootscope.cli.main import entry
 
-entry()
+if __name__ == "__main__":
+    entry()

@@ -89,6 +89,7 @@ class FakeBench:
     log: Path | None = None
     """Where each build and boot leaves a line, for those who outlive this process."""
     parent: FakeBench | None = None
+    hands: int = 0
     cache: None = None
     _on: int = 0
     _lock: Any = field(default_factory=threading.Lock)

@@ -20,10 +20,9 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.cli.observers import Quiet
 from bootscope.core.errors import ToolError
-from bootscope.emulator import qemu
+from bootscope.emulator import executor, qemu
 from bootscope.emulator.plugin_config import Limits
 from bootscope.emulator.recording import Order
-from bootscope.search import bench as module
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
 
@@ -72,8 +71,8 @@ class Workshop:
 @pytest.fixture
 def workshop(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     made = Workshop(store, tmp_path)
-    monkeypatch.setattr(module, "build", made.build)
-    monkeypatch.setattr(module, "record_run", made.record)
+    monkeypatch.setattr(executor, "build", made.build)
+    monkeypatch.setattr(executor, "record_run", made.record)
     monkeypatch.setattr(plugin, "step", made.step)
     monkeypatch.setattr(qemu, "check", made.check)
     return made

@@ -38,6 +38,7 @@ TRIAL = {
     "--value": ["a=b"], **REAL,
 }  # fmt: skip
 BUILD = {"--jobs": ["2"], "--no-ccache": []}
+CLUSTER = {"--cluster": ["local:2"]}
 YOCTO = {"--series": ["x"], "--kernel-recipe": ["x"], "--uboot-recipe": ["x"]}
 IMPORT = {
     "--as": ["x"], "-o": ["x"], "--kind": ["bare"], "--machine": ["x"], "--image": ["x"], "--build": ["x"],
@@ -73,6 +74,9 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["optimize", "mine"], {"--pareto": [], "--beside": ["usb"]}, "is for systems of the emulated board"),
     (["optimize", "mine"], {"--groups": []}, "is for systems of the emulated board"),
     (["optimize", "mine"], BUILD, "is for systems that bootscope builds; mine has its own build command"),
+    (["optimize", "mine"], CLUSTER, "is for systems that bootscope builds and boots on the emulated board"),
+    (["try", "kernel-quiet", "--force", "--system", "mine"], CLUSTER, "is for systems that bootscope builds"),
+    (["reproduce", "quiet", "--stored"], CLUSTER, "is for a build; --stored builds nothing"),
     (["build", "mine"], BUILD, "is for systems that bootscope builds; mine has its own build command"),
     (["system", "list"], IMPORT, "is for import"),
     (["system", "show", "mine"], IMPORT, "is for import"),
@@ -125,10 +129,11 @@ ALWAYS = {
     "export": "formats",
     "import": "formats", "build": "plan", "try": "system force check",
     "optimize": "goal keep budget only ablate resume o", "reproduce": "",
-    "trim": "only budget keep_symbol services quiet sure bare all o jobs no_ccache",
+    "trim": "only budget keep_symbol services quiet sure bare all o cluster jobs no_ccache",
     "image": "output", "save": "all output",
     "history": "milestone phase by system board label since least top output",
-    "bisect": "tree good bad milestone phase by all resume output jobs no_ccache",
+    "bisect": "tree good bad milestone phase by all resume output cluster jobs "
+    "no_ccache",
     "apply": "to system name force dry_run value", "completion": "line",
 }  # fmt: skip
 """Options that apply in each way to call a verb, or are what chooses the way. `record`'s --until and

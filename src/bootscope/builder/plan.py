@@ -61,12 +61,14 @@ from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 @dataclass(frozen=True)
 class Built:
-    """A system turned into images: `results` maps step names to folders in the cache."""
+    """A system turned into images: `results` maps step names to folders in the cache of who built it; `made`:
+    everything that was made, where that is not this computer."""
 
     build_id: str
     ids: dict[str, str]
     results: dict[str, Path]
     sources: dict[str, SourceFact]
+    made: tuple[Part, ...] = ()
 
     @property
     def card(self) -> Path:
@@ -103,6 +105,8 @@ class Built:
 
     def parts(self) -> tuple[Part, ...]:
         """Everything that was made, with hashes and sizes."""
+        if self.made:
+            return self.made
         found = []
         for name, path in self.results.items():
             for file, sha256 in read_meta(path).files.items():
@@ -285,12 +289,28 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
     ids, results = ahead.ids, ahead.run(runner)
     runner.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(ids.values()))
     kept = {name: path for name, path in results.items() if not name.startswith("unpack-")}
-    facts = {
+    return Built(ids["card"], ids, kept, facts(there))
+
+
+def facts(found: Mapping[str, Resolved | None]) -> dict[str, SourceFact]:
+    """What is kept with a run of the sources that it was built from."""
+    return {
         name: SourceFact(version=source.version, origin=source.origin, sha256=source.sha256)
-        for name, source in there.items()
+        for name, source in found.items()
         if source
     }
-    return Built(ids["card"], ids, kept, facts)
+
+
+def ahead(loaded: LoadedSystem, cache: Cache, progress: Progress) -> Outlook:
+    """The steps of a build whose sources are all there: fetched now if need be. Builds nothing.
+
+    Raises ToolError when a source cannot be had, UserError for settings that cannot be met.
+    """
+    there = _there(loaded, cache)
+    missing = [wanted for wanted in _wanted(loaded) if not there[wanted.name]]
+    if missing:
+        there.update(sources.fetch_all(missing, cache, progress))
+    return _outlook(loaded, cache, there)
 
 
 def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> Path:

@@ -17,6 +17,7 @@ from bootscope.builder import history
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of
 from bootscope.builder.progress import Progress
+from bootscope.builder.share import Share
 from bootscope.core.errors import CommandError, SpaceError, StepError, ToolError
 from bootscope.core.process import Finished, build_environment, run
 from bootscope.core.tools import require, versions
@@ -153,14 +154,19 @@ def read_meta(path: Path) -> Meta:
         raise ToolError(f"{path}/meta.json cannot be read: {error}", hint="remove that folder") from error
 
 
+def _is_unpacking(step: Step) -> bool:
+    return step.name.startswith("unpack-")
+
+
 @dataclass
 class Runner:
-    """Runs steps, taking from the cache what is there."""
+    """Runs steps, taking from the cache what is there, and from a share what others have built."""
 
     cache: Cache
     progress: Progress
     jobs: int = 2
     use_ccache: bool = False
+    share: Share | None = None
 
     def run(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
         """The folder with the step's result. Raises ToolError when it cannot be made."""
@@ -170,7 +176,13 @@ class Runner:
         require(*step.tools)
         wait = f"{step.name}: waiting for another bootscope that builds it"
         with self.cache.lock(step_id, lambda: self.progress.note(wait)):
-            return self.cache.find(step_id) or self._make(step, step_id, results)
+            return (
+                self.cache.find(step_id) or self._shared(step, step_id) or self._make(step, step_id, results)
+            )
+
+    def _shared(self, step: Step, step_id: str) -> Path | None:
+        """The result of the step from the share. Sources are unpacked here: that is quicker."""
+        return self.share.get(self.cache, step_id) if self.share and not _is_unpacking(step) else None
 
     def _make(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
         self.progress.begin(step.name, step.title)
@@ -199,6 +211,8 @@ class Runner:
             path = self.cache.commit(context.out, self.cache.steps / step_id)
         self._remember(step, context, time.monotonic_ns() - begun_ns)
         self.progress.finish(step.name)
+        if self.share and not _is_unpacking(step):
+            self.share.put(self.cache, step_id)
         return path
 
     def _failed(self, step: Step, error: ToolError, log: str) -> ToolError:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bootscope.boards.profile import load_board
 from bootscope.cli.arguments import flag, option
+from bootscope.cli.cluster import add_cluster_option, executor_of
 from bootscope.cli.common import add_build_options, check_positive
 from bootscope.cli.observers import Quiet
 from bootscope.cli.output import write_file
@@ -18,6 +19,7 @@ from bootscope.cli.record import bench_of
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, to_stderr, unknown
 from bootscope.core.paths import cache_dir
+from bootscope.emulator.executor import Executor
 from bootscope.emulator.plugin_config import default_until
 from bootscope.regression.journal import FOLDER, Journal
 from bootscope.regression.session import TREES, Found, Question, Session, source_name
@@ -60,14 +62,16 @@ class Bisect(Verb):
             "write the result as Markdown, to paste into a report",
             type=Path,
         )
+        add_cluster_option(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "by")
         if args.all and args.by is None:
             raise UserError("--all needs --by: how much a commit has to cost", hint="such as --by 0.1 (ms)")
-        session = _session(args, (lambda text: None) if args.json else to_stderr)
-        found = session.run()
+        with executor_of(args) as executor:
+            session = _session(args, executor, (lambda text: None) if args.json else to_stderr)
+            found = session.run()
         # What compares is loaded when there is something to compare.
         from bootscope.report import bisected as text
 
@@ -83,7 +87,7 @@ class Bisect(Verb):
         return 0
 
 
-def _session(args: argparse.Namespace, says: Callable[[str], None]) -> Session:
+def _session(args: argparse.Namespace, executor: Executor, says: Callable[[str], None]) -> Session:
     """The bisection as it is asked for. Raises UserError for what cannot be."""
     kind, folder = args.tree
     if kind in _LATER:
@@ -99,7 +103,7 @@ def _session(args: argparse.Namespace, says: Callable[[str], None]) -> Session:
     commits = sources.between(args.good, args.bad)
     by_ns = None if args.by is None else int(args.by * 1_000_000)
     question = Question(loaded, kind, until, args.phase or "", by_ns, args.all)
-    bench = bench_of(args, Quiet())
+    bench = bench_of(args, Quiet(), executor=executor)
     # What is tried does not depend on what is looked for in it.
     words = (str(loaded.path.resolve()), kind, str(sources.tree), until, args.phase or "")
     journal = Journal(bench.store.root, loaded.system.name, words)

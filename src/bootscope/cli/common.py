@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bootscope.cli.arguments import flag, option
-from bootscope.core.errors import UserError
+from bootscope.core.errors import UserError, to_stderr
+from bootscope.core.paths import share_url
 
 if TYPE_CHECKING:
     from bootscope.builder.cache import Cache
@@ -36,10 +37,13 @@ def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner
     # Verbs that build nothing need not wait for the builder to be loaded.
     import shutil
 
+    from bootscope.builder.share import Share
     from bootscope.builder.step import Runner
 
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None
-    return Runner(cache, progress, jobs=jobs_of(args), use_ccache=use_ccache)
+    url = share_url()
+    share = Share(url, to_stderr) if url else None
+    return Runner(cache, progress, jobs=jobs_of(args), use_ccache=use_ccache, share=share)
 
 
 def jobs_of(args: argparse.Namespace) -> int:

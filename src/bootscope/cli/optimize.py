@@ -16,6 +16,7 @@ from bootscope.buildtrees.variants import NAME
 from bootscope.changes.change_files import check_new, write
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.board_options import BOARD_OPTIONS, add_trial_options, refuse_trial_options
+from bootscope.cli.cluster import add_cluster_option, executor_of
 from bootscope.cli.common import add_build_options, check_positive, jobs_of, refuse
 from bootscope.cli.named_image import bench as image_bench
 from bootscope.cli.named_image import image_of
@@ -27,14 +28,14 @@ from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import store_dir
 from bootscope.report import search_html, searched, searched_html
 from bootscope.report.search_result import document, show
+from bootscope.search.bench import Bench
 from bootscope.search.board_memory import Memory
-from bootscope.search.emulator import Emulator
 from bootscope.search.experiment import Goal
 from bootscope.search.image_bench import ImageBench
 from bootscope.search.journal import BOARD, Journal
 from bootscope.search.result import Result
 from bootscope.search.session import Options, search_emulated, search_on_board
-from bootscope.system.load import load_system
+from bootscope.system.load import LoadedSystem, load_system
 from bootscope.techniques.model import ABILITIES, technique
 
 _REPORT, _IMAGE = "report.html", "image"
@@ -78,6 +79,7 @@ class Optimize(Verb):
         )
         flag(parser, "--resume", "continue the last search of this system, with its options")
         option(parser, "-o", "DIR", "write the accepted changes as files, and an HTML report", type=Path)
+        add_cluster_option(parser)
         add_build_options(parser, "compile N files and boot N emulated boards at a time")
         add_trial_options(parser)
 
@@ -87,28 +89,35 @@ class Optimize(Verb):
         record = image_of([args.system], args.board)
         if args.o:
             check_new(args.o)
+        if record or is_tree(args.system):
+            refuse(args, ("cluster",), "is for systems that bootscope builds and boots on the emulated board")
         if is_tree(args.system) and record is None:
             asked = _asked_of_board(args)
             return _optimize_on_board(args, asked, _options(args, asked))
         refuse_trial_options(args, args.system, but=("board",) if record else ())
         image = image_bench(args, record) if record else None
         loaded = image.loaded if image else load_system(args.system)
-        bench: Emulator = image or bench_of(args)
-        journal = Journal(bench.store.root, loaded.system.name)
-        asked = _asked(args, journal)
-        options = _options(args, asked)
-        journal.begin(asked)
-        # Hours without a word would be too long, and standard error is not what is read as JSON.
-        tell = teller()
-        found = search_emulated(bench, journal, loaded, options, jobs_of(args), tell)
-        if args.o:
-            _hand_out(args.o, found, image)
-            tell(f"written to {args.o}")
-        if args.json:
-            print_json("optimize", document(found))
-        else:
-            show(terminal(), found)
-        return 0
+        with executor_of(args) as executor:
+            return _optimize(args, image or bench_of(args, executor=executor), loaded)
+
+
+def _optimize(args: argparse.Namespace, bench: ImageBench | Bench, loaded: LoadedSystem) -> int:
+    """Searches on the emulated board; returns the exit code."""
+    journal = Journal(bench.store.root, loaded.system.name)
+    asked = _asked(args, journal)
+    options = _options(args, asked)
+    journal.begin(asked)
+    # Hours without a word would be too long, and standard error is not what is read as JSON.
+    tell = teller()
+    found = search_emulated(bench, journal, loaded, options, jobs_of(args), tell)
+    if args.o:
+        _hand_out(args.o, found, bench if isinstance(bench, ImageBench) else None)
+        tell(f"written to {args.o}")
+    if args.json:
+        print_json("optimize", document(found))
+    else:
+        show(terminal(), found)
+    return 0
 
 
 def _hand_out(folder: Path, a: Result, image: ImageBench | None) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bootscope.cli.arguments import flag
+from bootscope.cli.cluster import add_cluster_option, executor_of
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse
 from bootscope.cli.progress import teller
 from bootscope.cli.record import bench_of
@@ -35,6 +36,7 @@ class Reproduce(Verb):
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("table", nargs="?", metavar="TABLE", help="the table (default: list all)")
         flag(parser, "--stored", "build and boot nothing: show the project's last results")
+        add_cluster_option(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -44,10 +46,12 @@ class Reproduce(Verb):
             return 0
         wanted = table(args.table)
         if args.stored:
-            refuse(args, BUILD_OPTIONS, "is for a build; --stored builds nothing")
+            refuse(args, (*BUILD_OPTIONS, "cluster"), "is for a build; --stored builds nothing")
             found = _stored(wanted)
         else:
-            found = reproduce(bench_of(args, timeout_s=PATIENCE_S), wanted, teller(quiet=args.json))
+            with executor_of(args) as executor:
+                bench = bench_of(args, timeout_s=PATIENCE_S, executor=executor)
+                found = reproduce(bench, wanted, teller(quiet=args.json))
         if args.json:
             print_json("reproduce", document(wanted, found))
         else:

@@ -18,7 +18,8 @@ from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import check, variant, with_bases
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
-from bootscope.cli.common import add_build_options
+from bootscope.cli.cluster import add_cluster_option, executor_of
+from bootscope.cli.common import add_build_options, refuse
 from bootscope.cli.named_image import bench as image_bench
 from bootscope.cli.named_image import image_of
 from bootscope.cli.record import bench_of
@@ -62,6 +63,7 @@ class Try(Verb):
             "a command that must exit with status 0 for a working variant; BOOTSCOPE_RUN is "
             "the folder of the recording",
         )
+        add_cluster_option(parser)
         add_build_options(parser)
         add_trial_options(parser)
 
@@ -69,20 +71,27 @@ class Try(Verb):
         for name in args.technique:
             if name in system_names():
                 raise UserError(f"{name} is a system", hint=f"bootscope try TECHNIQUE --system {name}")
-        if record := image_of([args.system], args.board):
+        record = image_of([args.system], args.board)
+        if record or is_tree(args.system):
+            refuse(args, ("cluster",), "is for systems that bootscope builds and boots on the emulated board")
+        if record:
             refuse_trial_options(args, args.system, but=("board",))
-            bench, loaded = _of_image(args, record)
-        elif is_tree(args.system):
+            return _try(args, *_of_image(args, record))
+        if is_tree(args.system):
             return try_on_board(args)
-        else:
-            refuse_trial_options(args, args.system)
-            bench, loaded = bench_of(args), load_system(args.system)
-        picked = check(args.technique)
-        changes = [recipe.change for _, _, recipe in picked]
-        refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
-        if args.own_base:
-            loaded = with_bases(loaded, args.technique)
-        return _tried(args, bench, loaded, picked)
+        refuse_trial_options(args, args.system)
+        with executor_of(args) as executor:
+            return _try(args, bench_of(args, executor=executor), load_system(args.system))
+
+
+def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> int:
+    """Tries techniques on the emulated board; returns the exit code."""
+    picked = check(args.technique)
+    changes = [recipe.change for _, _, recipe in picked]
+    refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
+    if args.own_base:
+        loaded = with_bases(loaded, args.technique)
+    return _tried(args, bench, loaded, picked)
 
 
 def _of_image(args: argparse.Namespace, record: ImageRecord) -> tuple[Measuring, LoadedSystem]:

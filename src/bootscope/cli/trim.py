@@ -12,6 +12,7 @@ from rich.console import Console
 from bootscope.analysis.views import View
 from bootscope.changes.change_files import check_new, write_change
 from bootscope.cli.arguments import flag, option, renamed
+from bootscope.cli.cluster import add_cluster_option, executor_of
 from bootscope.cli.common import add_build_options
 from bootscope.cli.optimize import budget_s
 from bootscope.cli.progress import teller
@@ -54,6 +55,7 @@ class TrimVerb(Verb):
             "write configuration fragments, the code that ran, and why symbols are kept",
             type=Path,
         )
+        add_cluster_option(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -65,10 +67,12 @@ class TrimVerb(Verb):
             check_new(args.o)
         keep = tuple(name.removeprefix("CONFIG_") for name in args.keep_symbol)
         goal = Goal(args.only, budget_s(args.budget), keep, args.services, args.quiet, args.bare, args.sure)
-        bench = bench_of(args, timeout_s=_TIMEOUT_S, limits=Limits(usage_after_ns=_AFTER_NS))
         tell = teller(quiet=args.json)
-        trim = trimming(bench, loaded, goal, tell)
-        trim.run()
+        with executor_of(args) as executor:
+            limits = Limits(usage_after_ns=_AFTER_NS)
+            bench = bench_of(args, executor=executor, timeout_s=_TIMEOUT_S, limits=limits)
+            trim = trimming(bench, loaded, goal, tell)
+            trim.run()
         if args.o:
             texts = {"stays.txt": stays_text(trim), "evidence.csv": evidence_text(trim)}
             write_change(args.o, trim.state.system(), trim.state.change(), texts)

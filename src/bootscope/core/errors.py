@@ -52,6 +52,10 @@ class SpaceError(ToolError):
     """A disk is full: nothing more can be done until there is room."""
 
 
+class LostClusterError(ToolError):
+    """The scheduler of a cluster is gone: nothing can be built or booted until it is back."""
+
+
 class StepError(ToolError):
     """A step of a build that cannot be done as requested, and would fail again.
 

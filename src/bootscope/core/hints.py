@@ -65,3 +65,18 @@ def pictures() -> str:
 def python_packages() -> str:
     """How to get Python packages that should have come with bootscope."""
     return REINSTALL if is_installed() else "make setup"
+
+
+def cluster() -> str:
+    """How to get what `--cluster` needs."""
+    if is_installed():
+        return "pipx inject bootscope distributed, or install bootscope[cluster]"
+    return "make setup, or: pip install distributed"
+
+
+def share(package: str) -> str:
+    """How to get what files at a URL need: fsspec, and the package for its kind of URL."""
+    name = package or "the package that fsspec names"
+    if is_installed():
+        return f"pipx inject bootscope {name}" + (", or install bootscope[share]" if package else "")
+    return f"make setup, or: pip install {name}"

@@ -26,6 +26,10 @@ SERVER_PACKAGES = ("starlette", "uvicorn")
 """What `bootscope serve` needs; no other verb does."""
 PICTURE_PACKAGES = ("typst",)
 """What PNG and PDF of `bootscope report` need; its other formats do not."""
+CLUSTER_PACKAGES = ("distributed",)
+"""What --cluster needs."""
+SHARE_PACKAGES = ("fsspec",)
+"""What BOOTSCOPE_SHARE needs."""
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
 
 REAL = ("sigrok-cli", "unsquashfs")
@@ -95,6 +99,8 @@ def _real(_archs: Sequence[Architecture]) -> list[Check]:
         *map(_python_package, names),
         *(_python_package(name, "bootscope serve", hints.server()) for name in SERVER_PACKAGES),
         *(_python_package(name, "PNG and PDF of reports", hints.pictures()) for name in PICTURE_PACKAGES),
+        *(_python_package(name, "--cluster", hints.cluster()) for name in CLUSTER_PACKAGES),
+        *(_python_package(name, "BOOTSCOPE_SHARE", hints.share(name)) for name in SHARE_PACKAGES),
         *_tools(REAL, required=False),
         _folder(store_dir(), "store", STORE_BYTES),
     ]

@@ -3,6 +3,7 @@
 
 Two roots: the *store* (recorded boots, never thrown away by us) and the *cache* (sources and built
 images, can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them.
+``BOOTSCOPE_SHARE`` is the URL of a second cache, behind that of this computer.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ def cache_dir() -> Path:
     """The folder of sources and builds; not made here."""
     override = os.environ.get("BOOTSCOPE_CACHE")
     return Path(override) if override else Path(platformdirs.user_cache_dir("bootscope"))
+
+
+def share_url() -> str:
+    """The URL of a cache that several computers share; empty for none."""
+    return os.environ.get("BOOTSCOPE_SHARE", "")
 
 
 def package_dir() -> Path:

@@ -84,15 +84,15 @@ class Order:
     limits: Limits = field(default_factory=Limits)
 
 
-def record_run(store: Store, order: Order, observer: Observer) -> str:
+def record_run(store: Store, order: Order, observer: Observer, run_id: str = "") -> str:
     """Records a system that was built, and returns the run; raises what :func:`record_boots` does."""
     subject = of_build(order.system, order.board, order.built)
     task = Task(subject, order.board, order.plugin, order.until, order.boots, order.timeout_s, order.limits)
-    return record_boots(store, task, observer)
+    return record_boots(store, task, observer, run_id)
 
 
-def record_boots(store: Store, task: Task, observer: Observer) -> str:
-    """Records and returns the id of the run.
+def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "") -> str:
+    """Records and returns the id of the run: `run_id`, whose folder is empty, or a new one.
 
     Raises UserError for an unknown milestone, ToolError when QEMU is missing or too old. A boot that
     panics, hangs or dies is no error here: it is stored and says so.
@@ -102,7 +102,7 @@ def record_boots(store: Store, task: Task, observer: Observer) -> str:
     for core in task.limits.timing:
         timing_pass.control_of(task.board, core)
     now = datetime.now(UTC)
-    run_id = store.new_run_id(task.subject.facts.name, now)
+    run_id = run_id or store.new_run_id(task.subject.facts.name, now)
     with store.recording(run_id) as path:
         made = _watch(task, path / "boots" / "000")
         run = _describe(store, task, made, run_id, now, version)

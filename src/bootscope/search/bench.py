@@ -14,7 +14,7 @@ from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import id_of
 from bootscope.builder.outlook import UNKNOWN
-from bootscope.builder.plan import build, configured, outlook, source_tree
+from bootscope.builder.plan import configured, outlook, source_tree
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
@@ -25,8 +25,9 @@ from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
 from bootscope.cores.profile import Core
 from bootscope.emulator import qemu
+from bootscope.emulator.executor import Executor, Here
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
-from bootscope.emulator.recording import Observer, Order, count_boot, record_run
+from bootscope.emulator.recording import Observer, Order, count_boot
 from bootscope.system.load import LoadedSystem
 
 PATIENCE_S = 7200
@@ -35,7 +36,7 @@ PATIENCE_S = 7200
 
 @dataclass(frozen=True)
 class Bench:
-    """Where systems are built and booted. `timeout_s` is host time for a boot."""
+    """Where systems are built and booted, by an `executor`. `timeout_s` is host time for a boot."""
 
     store: Store
     runner: Runner
@@ -43,6 +44,12 @@ class Bench:
     observer: Observer
     timeout_s: float = PATIENCE_S
     limits: Limits = field(default_factory=Limits)
+    executor: Executor = field(default_factory=Here)
+
+    @property
+    def hands(self) -> int:
+        """How many systems may be worked on at a time; 0: one build, and as many boots as one asks for."""
+        return self.executor.hands
 
     @property
     def cache(self) -> Cache:
@@ -96,8 +103,8 @@ class Bench:
 
     def device_tree(self, loaded: LoadedSystem) -> bytes:
         """The device tree that a system boots with. Raises ToolError when it cannot be built."""
-        built = build(loaded, self.runner, self.progress)
-        return (built.results["device-tree"] / payload.DEVICE_TREE).read_bytes()
+        built = self.executor.build(loaded, self.runner, self.progress).built
+        return (self.executor.result(built, "device-tree", self.runner) / payload.DEVICE_TREE).read_bytes()
 
     def source(self, loaded: LoadedSystem, tree: str) -> Path:
         """The folder of a tree's sources."""
@@ -112,10 +119,9 @@ class Bench:
         self.store.check_writable()
         qemu.check(board)
         check_store_path(self.store.root)
-        step = plugin.step()
-        shared_object = self.runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
-        built = build(loaded, self.runner, self.progress)
-        return Order(loaded.system, board, built, shared_object, until, boots, self.timeout_s, self.limits)
+        ready = self.executor.build(loaded, self.runner, self.progress)
+        how = (until, boots, self.timeout_s, self.limits)
+        return Order(loaded.system, board, ready.built, ready.plugin, *how)
 
     def limited(self, limit_ns: int) -> Bench:
         """The same bench, which gives a boot up after so much virtual time."""
@@ -123,10 +129,7 @@ class Bench:
 
     def boot(self, order: Order) -> StoredRun:
         """Boots what was built; a boot that fails is a result too. Raises ToolError as a recording does."""
-        needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
-        with self.runner.cache.use(needed):
-            run_id = record_run(self.store, order, self.observer)
-        return self.store.load(run_id)
+        return self.store.load(self.executor.record(self.store, order, self.runner, self.observer))
 
     def count(self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, core: Core) -> None:
         """Counts what the caches of a core make of a stored boot, by booting it again; they are kept there.

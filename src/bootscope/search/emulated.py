@@ -39,6 +39,10 @@ class EmulatedBench(Bench[ExactVerdict]):
         self.scheduler, self.loaded = scheduler, loaded
         self._base_ns = 0
 
+    @property
+    def many(self) -> bool:
+        return self.scheduler.bench.hands > 1
+
     def begin(self, goal: Goal, accepted: Changes) -> ExactVerdict:
         name = self.loaded.system.name
         base = self.scheduler.measured(Candidate((), self.loaded, name))

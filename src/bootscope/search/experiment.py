@@ -144,6 +144,11 @@ class Bench(Protocol[V]):
     exact: ClassVar[bool]
     """Whether the same would be measured again, so that any difference counts."""
 
+    @property
+    def many(self) -> bool:
+        """Whether there are so many to work ahead that what is unlikely is worth it, too."""
+        return False
+
     def begin(self, goal: Goal, accepted: Changes) -> V | None:
         """Boots the system itself, and with what is accepted already; the verdict on that where there is one.
 

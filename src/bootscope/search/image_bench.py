@@ -62,6 +62,11 @@ class ImageBench:
     limits: Limits = field(default_factory=Limits)
 
     @property
+    def hands(self) -> int:
+        """Images are changed and booted in this process only."""
+        return 0
+
+    @property
     def cache(self) -> Cache:
         """Where the sources of the plugin and of firmware lie."""
         return self.runner.cache

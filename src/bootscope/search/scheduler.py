@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler of a search: one worker builds, some boot, all at the same time.
+"""The scheduler of a search: one thread builds, some boot, all at the same time; on a cluster all do both.
 
 Whoever searches asks for one system after the other, as if there were nobody else, and tells what is
 likely to be asked for next; that is worked on while there is nothing better to do. So what is found does
 not depend on how many work: boots of the emulated board are exact, also several at once. One builder is
-enough, as a build compiles on all cores by itself.
+enough, as a build compiles on all cores by itself. On a cluster each of them waits for a worker.
+
+Work that was foreseen and that nobody asked for is counted: it is what looking ahead costs.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -20,7 +22,8 @@ from bootscope.analysis.views import view
 from bootscope.capture.record import BootEnd
 from bootscope.capture.stored import StoredRun
 from bootscope.core import structs
-from bootscope.core.errors import BootscopeError, SpaceError, StepError, UserError
+from bootscope.core.errors import BootscopeError, LostClusterError, SpaceError, StepError, UserError
+from bootscope.search.ahead import Ahead
 from bootscope.search.emulator import Emulator
 from bootscope.search.job import BOOTING, BUILDING, BUILT, DONE, WAITING, Candidate, Job, Stopped, Watcher
 from bootscope.search.journal import Journal
@@ -35,7 +38,8 @@ class Scheduler:
 
     def __init__(self, bench: Emulator, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
         self.bench, self.journal, self.tell = bench, journal, tell
-        self.boots = max(1, boots)
+        self.boots = bench.hands or max(1, boots)
+        self.ahead = Ahead()
         self.measured_now = 0
         """Systems that were built or booted by this scheduler."""
         self._to_beat_ns: int | None = None
@@ -47,8 +51,9 @@ class Scheduler:
         # Daemons: when the process ends in whatever way, nobody waits for them, and what they started
         # dies with them.
         structs.ready()
-        works = [self._build, *([self._boot] * self.boots)]
-        self._threads = [threading.Thread(target=work, daemon=True) for work in works]
+        both: Sequence[int] = (WAITING, BUILT)
+        each = [both] * bench.hands if bench.hands else [both[:1], *[both[1:]] * self.boots]
+        self._threads = [threading.Thread(target=self._do, args=[states], daemon=True) for states in each]
         for thread in self._threads:
             thread.start()
 
@@ -70,6 +75,7 @@ class Scheduler:
         raises UserError and ToolError then; and SpaceError when there is no room for anything more.
         """
         key = self.bench.key(candidate.loaded)
+        self.ahead.ask(key)
         found = self._known(key) or self._recorded(key, candidate) if key else None
         if found and (found.run_id or candidate.what):
             return found
@@ -189,34 +195,37 @@ class Scheduler:
 
     def _make_way(self) -> None:
         """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more,
-        and a build that is only likely to be asked for."""
+        and, where all hands are busy, a build that is only likely to be asked for."""
         state = self._jobs[self._wanted or ""].state
         busy = {WAITING: BUILDING, BUILT: BOOTING}.get(state)
-        for key, job in self._jobs.items():
-            if job.state == busy and key not in self._hints:
+        kinds = (BUILDING, BOOTING) if self.bench.hands else (busy,)
+        under_way = [(key, job) for key, job in self._jobs.items() if busy and job.state in kinds]
+        for key, job in under_way:
+            if key not in self._hints:
                 job.stop = True
-            elif job.state == busy == BUILDING:
-                job.yields = True
+        if self.bench.hands:
+            # The least likely one goes, and only where nobody is free or becomes free by what has just ended.
+            if len(under_way) >= self.bench.hands and not any(job.stop or job.yields for _, job in under_way):
+                max(under_way, key=lambda pair: self._hints.index(pair[0]))[1].yields = True
+        else:
+            for _, job in under_way:
+                job.yields |= busy == BUILDING and not job.stop
 
-    def _take(self, state: int, next_state: int) -> Job | None:
-        """Waits for a job in that state: what is wanted first. None when there is no more work."""
+    def _take(self, states: Sequence[int]) -> Job | None:
+        """Waits for a job in one of these states: what is wanted first. None when there is no more work."""
         with self._changed:
             while not self._closed:
                 for key in (self._wanted, *self._hints):
                     job = None if key is None else self._jobs.get(key)
-                    if job and job.state == state and not job.stop:
-                        job.state = next_state
+                    if job and job.state in states and not job.stop:
+                        job.state = {WAITING: BUILDING, BUILT: BOOTING}[job.state]
                         return job
                 self._changed.wait()
         return None
 
-    def _build(self) -> None:
-        while job := self._take(WAITING, BUILDING):
-            self._work(job, self._built)
-
-    def _boot(self) -> None:
-        while job := self._take(BUILT, BOOTING):
-            self._work(job, self._booted)
+    def _do(self, states: Sequence[int]) -> None:
+        while job := self._take(states):
+            self._work(job, self._built if job.state == BUILDING else self._booted)
 
     def _built(self, job: Job, bench: Emulator) -> StoredRun | None:
         job.order = bench.order(job.candidate.loaded)
@@ -238,16 +247,18 @@ class Scheduler:
             else:
                 state = BUILT
         except Stopped:
-            state = DONE if job.stop else WAITING
+            state = DONE if job.stop else BUILT if job.order else WAITING
         except (UserError, StepError) as error:
             outcome = self._failed(job, error, True)
-        except SpaceError as error:
+        except (SpaceError, LostClusterError) as error:
             job.error = error
         except BootscopeError as error:
             outcome = self._failed(job, error, False)
         except BaseException as error:
             job.error = error
-        job.host_s += time.monotonic() - begun
+        took_s = time.monotonic() - begun
+        job.host_s += took_s
+        self.ahead.spend(job.key, took_s)
         if outcome:
             outcome = msgspec.structs.replace(outcome, limit_ns=limit_ns, host_ms=round(job.host_s * 1000))
             try:
@@ -257,6 +268,7 @@ class Scheduler:
         with self._changed:
             job.state, job.outcome, job.yields = state, outcome, False
             self.measured_now += state == DONE
+            self.ahead.end(job.key, state == DONE and not job.stop)
             if job.stop and self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
             self._changed.notify_all()

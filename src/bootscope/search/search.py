@@ -27,8 +27,13 @@ from bootscope.audit.trials import (
 )
 from bootscope.core.errors import BoardError
 from bootscope.search.bisect import Attempt, Bisection
-from bootscope.search.experiment import BaseFailedError, Bench, Changes, Experiment, Goal, V, title
+from bootscope.search.experiment import BaseFailedError, Bench, Changes, Experiment, Goal, V
+from bootscope.search.foresight import State as _State
+from bootscope.search.foresight import foreseen
 from bootscope.system.changes import Change
+
+_LIKELY = 0.8
+"""How often what is expected to save something does so; only what is foreseen depends on it."""
 
 
 class Over(Exception):
@@ -183,15 +188,12 @@ class Search(Generic[V]):
         return {**kept, **{f.spec: f.change for f in trial}}
 
     def _ahead(self, trial: Sequence[Finding]) -> Iterator[tuple[Changes, str]]:
-        """What comes after a trial, as far as that can be foreseen."""
+        """What comes after a trial, most likely first: the next one if it is accepted, if it is refused, and
+        so on from there."""
         left = [f for f in self.open() if f not in trial]
-        accepted = self._with(trial) if _likely(trial) else dict(self.accepted)
-        while after := self._next(left, accepted):
-            out = {name for f in after for name in rivals(f, accepted)}
-            with_it = {n: c for n, c in accepted.items() if n not in out} | {f.spec: f.change for f in after}
-            yield with_it, title([f.spec for f in after])
-            accepted = with_it if _likely(after) else accepted
-            left = [f for f in left if f not in after]
+        taken, likely = self._with(trial), _chance(trial)
+        first = (_State(likely, taken, left), _State(1 - likely, dict(self.accepted), left))
+        return foreseen(first, self.bench.many, self._next, _chance)
 
 
 def _worked(e: Experiment[V]) -> bool:
@@ -204,9 +206,9 @@ def _broke(e: Experiment[V]) -> bool:
     return not e.accepted and not (e.verdict and e.verdict.works)
 
 
-def _likely(trial: Sequence[Finding]) -> bool:
-    """Whether a trial will probably be accepted."""
-    return len(trial) > 1 or expected_ns(trial[0]) > 0
+def _chance(trial: Sequence[Finding]) -> float:
+    """How likely it is that a trial is accepted."""
+    return _LIKELY if len(trial) > 1 or expected_ns(trial[0]) > 0 else 1 - _LIKELY
 
 
 def _sum(trial: Sequence[Finding]) -> int | None:

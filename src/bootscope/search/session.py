@@ -92,6 +92,7 @@ def search_emulated(
         others = beside.outcomes if beside else ()
         points = pareto(search, worths, others)
         journal.end(search.ended)
+        tell(scheduler.ahead.line())
         return result_of(search, worths, points, time.monotonic() - begun, beside)
 
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cluster: one that runs already, one of processes on this computer, or one that is started by ssh."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.hints import cluster
+from bootscope.core.paths import share_url
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_CONNECT_S = 15
+_MOST_LOCAL = 256
+_WORDS = "an address such as tcp://HOST:8786 or tls://HOST:8786, local:N, local:N:FOLDER, or ssh:HOST,HOST"
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://\S+")
+
+
+@contextlib.contextmanager
+def connected(where: str) -> Iterator[Client]:
+    """A client of the cluster that `where` names; what was started for it is ended.
+
+    Raises UserError for words that name none, ToolError where it is not there or has another version.
+    """
+    start = _starter(where)
+    if importlib.util.find_spec("distributed") is None:
+        raise UserError("--cluster needs the Python package distributed", hint=cluster())
+    # Dask tells of every worker that comes and goes; what matters of it is told by us.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    logging.getLogger("tornado").setLevel(logging.CRITICAL)
+    with start() as client:
+        _check_versions(client, where)
+        yield client
+
+
+def _starter(where: str) -> Callable[[], contextlib.AbstractContextManager[Any]]:
+    kind, _, rest = where.partition(":")
+    if kind == "local":
+        count, _, caches = rest.partition(":")
+        if not count.isascii() or not count.isdigit() or not 0 < int(count) <= _MOST_LOCAL:
+            raise UserError(
+                f"--cluster {printable(where)}: local:N takes a number of workers, 1 to {_MOST_LOCAL}",
+                hint="such as local:4",
+            )
+        return lambda: _local(int(count), caches)
+    if kind == "ssh":
+        hosts = [host for host in rest.split(",") if host]
+        if not hosts or any(host.startswith("-") for host in hosts):
+            raise UserError(f"--cluster {printable(where)} names no hosts", hint="such as ssh:one,two")
+        return lambda: _ssh(hosts)
+    if not _ADDRESS.fullmatch(where):
+        raise UserError(f"--cluster {printable(where)} is no cluster", hint=_WORDS)
+    return lambda: _remote(where)
+
+
+def _settings() -> dict[str, Any]:
+    return {
+        # A worker that was cut off is given up after so long, and its tasks go to others.
+        "distributed.scheduler.worker-ttl": "60s",
+        "distributed.scheduler.allowed-failures": 10,
+        # A worker's memory is QEMU's and the compilers'; what Dask itself keeps is small.
+        "distributed.worker.memory.terminate": False,
+        "distributed.worker.memory.pause": False,
+        "distributed.admin.tick.limit": "1h",
+    }
+
+
+@contextlib.contextmanager
+def _local(count: int, caches: str) -> Iterator[Client]:
+    """Processes on this computer, which talk over TLS with a certificate of their own for this one time."""
+    import dask
+    from distributed import Client, LocalCluster
+    from distributed.security import Security
+
+    folder = str(Path(caches).absolute()) if caches else ""
+    with (
+        dask.config.set(_settings()),
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            memory_limit=0,
+            dashboard_address=None,
+            security=Security.temporary(),
+            protocol="tls://",
+            silence_logs=logging.CRITICAL,
+        ) as started,
+        Client(started, timeout=_CONNECT_S) as client,
+    ):
+        _set_up(client, folder)
+        yield client
+
+
+@contextlib.contextmanager
+def _ssh(hosts: list[str]) -> Iterator[Client]:
+    """A scheduler on the first host and a worker on each, which end with us. ssh's own configuration says who
+    logs in and by which key."""
+    if importlib.util.find_spec("asyncssh") is None:
+        raise UserError("--cluster ssh: needs the Python package asyncssh", hint=cluster())
+    import dask
+    from distributed import Client, SSHCluster
+
+    with dask.config.set(_settings()):
+        try:
+            with (
+                SSHCluster([hosts[0], *hosts], worker_options={"nthreads": 1}) as started,
+                Client(started, timeout=_CONNECT_S) as client,
+            ):
+                _set_up(client, "")
+                yield client
+        except (OSError, RuntimeError, ValueError) as error:
+            said = printable(str(error).strip().splitlines()[-1] if str(error).strip() else repr(error))
+            raise ToolError(
+                f"the cluster on {', '.join(hosts)} cannot be started: {said[:300]}",
+                hint=f"does 'ssh {hosts[0]} python3 -m distributed.cli.dask_worker --version' work, without "
+                "a question?",
+            ) from error
+
+
+@contextlib.contextmanager
+def _remote(address: str) -> Iterator[Client]:
+    import dask
+    from distributed import Client
+
+    if address.startswith("tls:") and not dask.config.get("distributed.comm.tls.ca-file", None):
+        raise UserError(
+            f"{address} needs a certificate, and Dask knows of none here",
+            hint="ca-file, and key and cert of the client, in ~/.config/dask/security.yaml "
+            "(bootscope help cluster)",
+        )
+    try:
+        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+        said = str(error).strip() or type(error).__name__
+        raise ToolError(
+            f"no scheduler answers at {address}: {printable(said)[:200]}",
+            hint="is 'dask scheduler' running there, is that the address in its first lines, and does it "
+            "have Dask's version of here? (bootscope help cluster)",
+        ) from error
+    with client:
+        _set_up(client, "")
+        yield client
+
+
+def _set_up(client: Client, caches: str) -> None:
+    """Makes the workers ours; who lacks bootscope stays as it is, and gets nothing to do."""
+    from bootscope.cluster.home import Home
+
+    with contextlib.suppress(Exception):
+        client.register_plugin(Home(caches, share_url()))
+
+
+def _check_versions(client: Client, where: str) -> None:
+    """Raises UserError where the scheduler has another version of Dask: the two may understand each other
+    wrongly."""
+    found = client.get_versions()
+    ours = found["client"]["packages"]["distributed"]
+    theirs = ((found["scheduler"] or {}).get("packages") or {}).get("distributed")
+    if theirs != ours:
+        raise UserError(
+            f"the scheduler at {where} has distributed {theirs}, this computer has {ours}",
+            hint="the same version is needed on scheduler, workers and here: "
+            f"pip install distributed=={theirs or ours}",
+        )

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said to a worker and what it answers: JSON, so that nothing of ours is unpickled."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bootscope.boards.profile import Board
+from bootscope.builder.sources import Resolved
+from bootscope.capture.record import Part, SourceFact
+from bootscope.core.errors import (
+    BoardError,
+    BootscopeError,
+    SpaceError,
+    StepError,
+    SymbolError,
+    ToolError,
+    UserError,
+)
+from bootscope.emulator.plugin_config import Limits
+from bootscope.system.model import System
+
+PLUGIN_STEP = "plugin"
+"""The step that makes the plugin; it belongs to no system."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Something that workers have: its hash (of a folder, or of a source file), and who has it."""
+
+    content: str
+    holders: tuple[str, ...]
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """A system as it is sent: `base` is the path of its file (relative: of one that comes with bootscope).
+    `sources`: name -> where it is on the client's computer. `folders`: path on the client's computer of a
+    folder beside the system's file -> its hash."""
+
+    system: System
+    base: str
+    sources: dict[str, Resolved]
+    folders: dict[str, str]
+
+
+class BuildOrder(msgspec.Struct, frozen=True, kw_only=True, tag="build"):
+    """One step of a build: it must come out under the id `step_id`. `needs`: id -> who has that result;
+    `files`: hash -> who has that source or folder. `jobs` 0: as many as the worker has cores for it."""
+
+    token: str
+    step: str
+    step_id: str
+    given: Given | None
+    ids: dict[str, str]
+    needs: dict[str, Held]
+    files: dict[str, Held]
+    jobs: int = 0
+    use_ccache: bool = False
+
+
+class BootOrder(msgspec.Struct, frozen=True, kw_only=True, tag="boot"):
+    """One recording, to be called `run_id`; `ids` are those of the build's steps by name."""
+
+    token: str
+    run_id: str
+    build_id: str
+    system: System
+    board: Board
+    until: str
+    boots: int
+    timeout_s: float
+    limits: Limits
+    ids: dict[str, str]
+    results: tuple[str, ...]
+    plugin_id: str
+    needs: dict[str, Held]
+    facts: dict[str, SourceFact]
+
+
+Asked = BuildOrder | BootOrder
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished step: the hash of its folder, its files, and whether it was `built` for this order (it was
+    there already, or came from somebody else, otherwise)."""
+
+    step_id: str
+    content: str
+    parts: tuple[Part, ...]
+    built: bool
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong. `kind` is that of our errors; `unfit`: this worker cannot do it; `lost`: what was to
+    be fetched from others and could not be; `wrong`: holder -> what was wrong with what it sent."""
+
+    kind: str
+    message: str
+    hint: str = ""
+    log: str = ""
+    names: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    wrong: dict[str, str] = {}
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a worker answers: its address, how long it took, and one of the rest. `stopped`: it was told to.
+    `fetched`: ids that came from others; `unpacked`: sources that were unpacked for it."""
+
+    worker: str
+    host_ms: int
+    made: Made | None = None
+    run_id: str = ""
+    failure: Failure | None = None
+    stopped: bool = False
+    fetched: tuple[str, ...] = ()
+    unpacked: int = 0
+    wrong: dict[str, str] = {}
+
+
+UNFIT, LOST = "unfit", "lost"
+"""Kinds of failures that only clusters have."""
+_KINDS: dict[str, type[BootscopeError]] = {
+    kind.__name__: kind for kind in (UserError, BoardError, ToolError, SpaceError)
+}
+
+
+def failure_of(error: BootscopeError, log: str = "") -> Failure:
+    """An error of ours as it is sent; `log` is the text of a build's output."""
+    names = error.names if isinstance(error, SymbolError) else ()
+    kind = type(error).__name__
+    return Failure(kind=kind, message=error.message, hint=error.hint or "", log=log, names=names)
+
+
+def error_of(failure: Failure, log: str = "") -> BootscopeError:
+    """The error again; `log` is the path of the kept output."""
+    if failure.kind == "StepError":
+        return StepError(failure.message, log)
+    hint = f"full log: {log}" if log else failure.hint or None
+    if failure.kind == "SymbolError":
+        return SymbolError(failure.message, failure.names, hint=hint)
+    return _KINDS.get(failure.kind, ToolError)(failure.message, hint=hint)

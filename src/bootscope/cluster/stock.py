@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which worker has what, as far as the client knows; and the sending of what only the client has."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bootscope.builder.cache import Cache
+from bootscope.cluster import abilities, goods
+from bootscope.cluster.orders import Answer, Held
+from bootscope.core.errors import LostClusterError, ToolError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_ANSWER_S = 60
+
+
+@dataclass
+class Stock:
+    """What is known of the workers' caches; `cache` is that of this computer."""
+
+    client: Client
+    cache: Cache
+    workers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Address -> what the scheduler says of it, of those that run this program and have room."""
+    _everybody: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _names: dict[str, set[str]] = field(default_factory=dict)
+    """Id -> addresses of workers whose caches have it, by what they say."""
+    _contents: dict[str, str] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def refresh(self) -> None:
+        """Asks who is there, and what those have that have come. Raises LostClusterError."""
+        found = self._sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+        with self._lock:
+            ours = {address: worker for address, worker in found.items() if _is_ours(worker)}
+            new = [address for address in ours if address not in self.workers]
+            self.workers, self._everybody = ours, found
+        for address in new:
+            answer = self._call(address, op="bootscope_has")
+            with self._lock:
+                for names in answer.values() if isinstance(answer, dict) else ():
+                    for name in names:
+                        self._names.setdefault(name, set()).add(address)
+
+    def offers(self) -> dict[str, dict[str, float]]:
+        """Address -> what that worker offers, of all workers."""
+        return {a: dict(w.get("resources") or {}) for a, w in self._everybody.items()}
+
+    def hands(self) -> int:
+        """How many tasks of ours the workers take at a time."""
+        return sum(w["nthreads"] for w in self._everybody.values() if _is_ours(w))
+
+    def holders(self, name: str) -> list[str]:
+        """Who has something, of those that are there."""
+        with self._lock:
+            return sorted(a for a in self._names.get(name, ()) if a in self.workers)
+
+    def held(self, name: str) -> Held | None:
+        """Who has it, where its hash is known and somebody has it."""
+        with self._lock:
+            content, there = self._contents.get(name), self.holders(name)
+            return Held(content, tuple(there)) if content and there else None
+
+    def learn(self, answer: Answer) -> None:
+        """What an answer tells."""
+        with self._lock:
+            for name in answer.fetched:
+                self._names.setdefault(name, set()).add(answer.worker)
+            if made := answer.made:
+                self._names.setdefault(made.step_id, set()).add(answer.worker)
+                self._contents[made.step_id] = made.content
+            for holder, why in answer.wrong.items():
+                for name, there in self._names.items():
+                    if name.startswith(why.partition(":")[0]):
+                        there.discard(holder)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Nobody has these any more."""
+        with self._lock:
+            for name in names:
+                self._names.pop(name, None)
+
+    # ---- sending and fetching ----
+
+    def give(self, kind: str, name: str, content: str, thing: Path) -> None:
+        """Sends a step or a source to a worker, unless one has it; from there the others fetch it."""
+        with self._lock:
+            if self.holders(name):
+                self._contents.setdefault(name, content)
+                return
+            self._send(kind, name, content, thing)
+
+    def _send(self, kind: str, name: str, content: str, thing: Path) -> None:
+        if not self.workers:
+            return
+        there = sorted(self.workers)
+        address = there[int(name[:8], 16) % len(there)]
+        parcel = goods.packed if kind == goods.STEP else goods.wrapped
+        token, offset = os.urandom(8).hex(), 0
+        with parcel(self.cache, thing) as path:
+            size = path.stat().st_size
+            while True:
+                data = goods.piece(path, offset)
+                last = offset + len(data) >= size
+                answer = self._call(
+                    address, op="bootscope_take", kind=kind, name=name, content=content, token=token,
+                    offset=offset, data=data, last=last,
+                )  # fmt: skip
+                if answer.get("error"):
+                    raise ToolError(f"worker {address} does not take {thing.name}: {answer['error']}")
+                offset += len(data)
+                if last:
+                    break
+        self._names.setdefault(name, set()).add(address)
+        self._contents[name] = content
+
+    def fetch(self, name: str) -> Path:
+        """The folder of a step in the cache of this computer, fetched if need be, and checked.
+
+        Raises ToolError where nobody has it as it should be.
+        """
+        if found := self.cache.find(name):
+            return found
+        held, why = self.held(name), "nobody has it"
+        for holder in held.holders if held else ():
+            try:
+                with self.cache.workspace() as work:
+                    self._receive(holder, name, work / "parcel")
+                    assert held
+                    return goods.take(self.cache, goods.STEP, name, held.content, work / "parcel")
+            except ToolError as error:
+                why = error.message
+        raise ToolError(f"step {name[:16]} cannot be fetched from the cluster: {why}")
+
+    def _receive(self, holder: str, name: str, to: Path) -> None:
+        token, offset = os.urandom(8).hex(), 0
+        with to.open("wb") as f:
+            while True:
+                answer = self._call(
+                    holder, op="bootscope_send", kind=goods.STEP, name=name, token=token, offset=offset
+                )
+                if answer.get("error"):
+                    raise ToolError(f"worker {holder}: {answer['error']}")
+                f.write(answer["data"])
+                offset += len(answer["data"])
+                if len(answer["data"]) < goods.PIECE_BYTES:
+                    return
+
+    def stop(self, address: str | None, token: str) -> None:
+        """Tells a worker, or all of them, to end an order."""
+        for one in [address] if address else list(self.workers):
+            self._call(one, op="bootscope_stop", token=token)
+
+    def _call(self, address: str, **message: Any) -> dict[str, Any]:
+        try:
+            answer = self._sync(self.client.scheduler.proxy, msg=message, worker=address)
+        except LostClusterError:
+            raise
+        except Exception as error:  # the worker is gone, or cannot be reached
+            return {"error": f"{type(error).__name__}: {error}"}
+        return answer if isinstance(answer, dict) else {}
+
+    def _sync(self, call: Any, **given: Any) -> Any:
+        try:
+            return self.client.sync(call, callback_timeout=_ANSWER_S, **given)
+        except (OSError, TimeoutError) as error:
+            if self.client.status != "running":
+                raise LostClusterError(
+                    "the scheduler of the cluster is gone", hint="what is known is kept: --resume goes on"
+                ) from error
+            raise ToolError(f"the scheduler does not answer: {error}") from error
+
+
+def _is_ours(worker: Mapping[str, Any]) -> bool:
+    """Whether a worker runs this program and has room."""
+    amount = (worker.get("resources") or {}).get(abilities.program(), 0)
+    return bool(amount)

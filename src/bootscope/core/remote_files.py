@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files at a URL: a share (file:///srv/boots), an object store (s3://bucket/folder), whatever fsspec knows.
+
+A file that was sent is looked at afterwards: a server that says it has taken it may have lost it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from bootscope.core import hints
+from bootscope.core.errors import ToolError, UserError, printable
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
+
+
+class MissingFileError(ToolError):
+    """There is no such file at the URL."""
+
+
+def is_url(name: str) -> bool:
+    """Whether a name is that of a file somewhere else."""
+    return _URL.match(name) is not None
+
+
+def upload(path: Path, url: str) -> None:
+    """Sends a file, which replaces what is there. Raises ToolError where it is refused or not there then."""
+    fs, there = _at(url)
+    try:
+        if _is_local(fs):
+            _copy(path, Path(there))
+        else:
+            fs.put_file(str(path), there)
+        fs.invalidate_cache()
+        size = fs.info(there)["size"]
+    except FileNotFoundError as error:
+        words = f"{_shown(url)} was sent and is not there"
+        raise ToolError(words, hint="the server loses what it takes; nothing was changed here") from error
+    except Exception as error:
+        raise _refused(url, "be written", error) from error
+    if size != path.stat().st_size:
+        raise ToolError(f"{_shown(url)} has {size:,} bytes, {path.stat().st_size:,} were sent")
+
+
+def download(url: str, to: Path) -> None:
+    """Fetches a file. Raises MissingFileError where there is none, ToolError where it cannot be had."""
+    fs, there = _at(url)
+    try:
+        fs.get_file(there, str(to))
+    except FileNotFoundError as error:
+        raise MissingFileError(f"there is no {_shown(url)}") from error
+    except Exception as error:
+        raise _refused(url, "be read", error) from error
+
+
+def _at(url: str) -> tuple[Any, str]:
+    """The file system and the path on it. Raises UserError where a package for it is missing."""
+    if importlib.util.find_spec("fsspec") is None:
+        raise UserError(f"{_shown(url)} needs the Python package fsspec", hint=hints.share("fsspec"))
+    import fsspec
+
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        words = f"{_shown(url)} needs another Python package: {error}"
+        raise UserError(words, hint=hints.share("s3fs" if url.startswith("s3:") else "")) from error
+    except ValueError as error:
+        raise UserError(f"{_shown(url)} cannot be used: {error}") from error
+    return fs, path
+
+
+def _is_local(fs: Any) -> bool:
+    names = (fs.protocol,) if isinstance(fs.protocol, str) else fs.protocol
+    return "file" in names
+
+
+def _copy(path: Path, to: Path) -> None:
+    """Into a folder that others write into, too: whole or not at all."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    new = to.with_name(f".{to.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        shutil.copyfile(path, new)
+        new.replace(to)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _refused(url: str, what: str, error: Exception) -> ToolError:
+    said = printable(str(error).strip().replace("\n", " "))[:200] or type(error).__name__
+    hint = "are the credentials right, and may they read and write there?" if _denied(error) else None
+    return ToolError(f"{_shown(url)} cannot {what}: {said}", hint=hint)
+
+
+def _denied(error: Exception) -> bool:
+    return isinstance(error, PermissionError) or "403" in str(error) or "Forbidden" in str(error)
+
+
+def _shown(url: str) -> str:
+    """A URL as it may be shown: without a password in it."""
+    return printable(re.sub(r"//[^/@]*@", "//", url))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What looking ahead costs a search: work on systems that nobody asked for in the end."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Ahead:
+    """Counts by the keys of systems; host time in seconds, of whoever worked on them."""
+
+    _asked: set[str] = field(default_factory=set)
+    _spent_s: dict[str, float] = field(default_factory=dict)
+    _done: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(self, key: str) -> None:
+        """The search asks for a system."""
+        with self._lock:
+            self._asked.add(key)
+
+    def spend(self, key: str, took_s: float) -> None:
+        """Somebody worked on a system for so long."""
+        with self._lock:
+            self._spent_s[key] = self._spent_s.get(key, 0.0) + took_s
+
+    def end(self, key: str, done: bool) -> None:
+        """That work is over; what was `done` is known from now on."""
+        with self._lock:
+            if done:
+                self._done.add(key)
+
+    @property
+    def wasted(self) -> int:
+        """Systems that were worked on and never asked for."""
+        return len(self._spent_s.keys() - self._asked)
+
+    @property
+    def wasted_s(self) -> float:
+        """How long."""
+        return sum(s for key, s in self._spent_s.items() if key not in self._asked)
+
+    def line(self) -> str:
+        """All of it in a line."""
+        spent_s = sum(self._spent_s.values())
+        unasked = len(self._done - self._asked)
+        return (
+            f"{len(self._spent_s)} systems worked on for {spent_s:.0f} s; {self.wasted} of them in vain "
+            f"({unasked} to the end), foreseen but not needed: {self.wasted_s:.0f} s"
+        )

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kills bootscope at random moments while it builds, records and searches, and looks for damage.
+
+    python tools/kill_loop.py [--kills 1000] [--seed 1] [--system debian] [--until MILESTONE] [--folder DIR]
+
+Store and cache are in DIR (the sources are taken from the usual cache). Before each run a random step is
+taken out of the cache, so that there is something to build; the run is killed with all that it started,
+between 0 and as many seconds as the first whole run of that verb took. After each kill all steps of the cache
+must have the bytes that they had when they were built, `list` must read all runs, and nothing that was in the
+journal may be gone. At the end each verb must come through undisturbed, with the figure of the beginning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.builder.cache import Cache, remove_tree
+from bootscope.builder.verify import damaged
+from bootscope.core.paths import cache_dir
+
+SEARCH = ("--only", "init-app-first,remove-rc-scripts,init-single-script", "--resume")
+"""What a search tries here: nothing that compiles."""
+
+
+@dataclass
+class Loop:
+    """What is disturbed: `longest_s` is what each verb took the first time, when nobody did."""
+
+    folder: Path
+    system: str
+    until: str
+    draw: random.Random
+    longest_s: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def cache(self) -> Cache:
+        return Cache(self.folder / "cache")
+
+    def words(self, verb: str) -> list[str]:
+        """The words of a verb."""
+        more = {"optimize": SEARCH, "record": ("--until", self.until)}
+        return [verb, self.system, *more.get(verb, ()), "--json"]
+
+    def start(self, words: list[str]) -> subprocess.Popen[str]:
+        """Starts a bootscope in a process group of its own."""
+        env = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "src"),
+            "BOOTSCOPE_STORE": str(self.folder / "store"),
+            "BOOTSCOPE_CACHE": str(self.folder / "cache"),
+        }
+        command = [sys.executable, "-P", "-m", "bootscope", *words]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+    def whole(self, verb: str, words: list[str] | None = None) -> str:
+        """Runs a verb to its end; returns what it printed."""
+        begun = time.monotonic()
+        child = self.start(words or self.words(verb))
+        out, err = child.communicate()
+        if child.returncode:
+            sys.exit(f"{verb} ended with status {child.returncode}: {err}")
+        self.longest_s.setdefault(verb, time.monotonic() - begun)
+        return out
+
+    def kill(self, verb: str) -> bool:
+        """Runs a verb and kills it somewhere; returns False where it was over before that."""
+        child = self.start(self.words(verb))
+        try:
+            child.communicate(timeout=self.draw.uniform(0, self.longest_s[verb]))
+            return False
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
+            return True
+
+    def forget_something(self) -> None:
+        """Takes a random step out of the cache, so that it has to be built."""
+        if steps := sorted(self.cache.steps.iterdir()):
+            remove_tree(self.draw.choice(steps))
+
+    def check(self, journal: list[str]) -> list[str]:
+        """The journal as it is now. Ends the program where something is damaged or gone."""
+        for step_id, why in damaged(self.cache):
+            sys.exit(f"step {step_id} is damaged: {why}")
+        self.whole("list", ["list", "--json"])
+        path = self.folder / "store" / "searches" / f"{self.system}.jsonl"
+        now = path.read_text().splitlines() if path.exists() else []
+        for number, line in enumerate(journal):
+            if number >= len(now) or now[number] != line:
+                sys.exit(f"line {number + 1} of the journal is gone")
+        return [line for line in now if _is_whole(line)]
+
+
+def _is_whole(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def reached_ns(text: str) -> object:
+    """The figure in ns that `record --json` printed."""
+    return json.loads(text)["boots"][0]["reached_ns"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--system", default="debian")
+    parser.add_argument("--until", default="kernel-entry", help="where a boot of `record` ends")
+    parser.add_argument("--folder", type=Path)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bootscope-kills-") as usual:
+        folder = (args.folder or Path(usual)).absolute()
+        loop = Loop(folder, args.system, args.until, random.Random(args.seed))
+        (folder / "cache").mkdir(parents=True, exist_ok=True)
+        if not (loop.folder / "cache" / "sources").exists():
+            shutil.copytree(cache_dir() / "sources", folder / "cache" / "sources", copy_function=os.link)
+        loop.whole("build")
+        first = reached_ns(loop.whole("record"))
+        loop.whole("optimize", [word for word in loop.words("optimize") if word != "--resume"])
+        journal, killed, runs = loop.check([]), 0, 0
+        while killed < args.kills:
+            verb = loop.draw.choice(("build", "record", "optimize"))
+            loop.forget_something()
+            killed += loop.kill(verb)
+            runs += 1
+            journal = loop.check(journal)
+            if runs % 20 == 0:
+                print(f"{killed} of {runs} runs killed, nothing damaged", flush=True)
+        last = reached_ns(loop.whole("record"))
+        loop.whole("optimize")
+        print(f"{killed} of {runs} runs killed; nothing damaged; {first} ns before, {last} ns after")
+        sys.exit(first != last)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches on a local cluster while a random worker is killed again and again, and says what came of it.
+
+    python tools/kill_workers.py [--every 30] [--seed 1] -- optimize debian --cluster local:4:FOLDER --json
+
+Prints the accepted techniques of each search, for a comparison with those of a search that nobody disturbed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+SPAWNED = "from multiprocessing.spawn import"
+
+
+def workers(of: int) -> list[psutil.Process]:
+    """The workers that a search has started: Python processes that multiprocessing made."""
+    found = []
+    for child in psutil.Process(of).children():
+        try:
+            if any(SPAWNED in word for word in child.cmdline()):
+                found.append(child)
+        except psutil.Error:
+            continue
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--every", type=float, default=30.0, help="seconds between two kills")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("words", nargs="+", help="the words of a bootscope that prints JSON")
+    args = parser.parse_args()
+    draw, killed, begun = random.Random(args.seed), 0, time.monotonic()
+    command = [sys.executable, "-P", "-m", "bootscope", *args.words]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    search = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+    while True:
+        try:
+            out, _ = search.communicate(timeout=args.every)
+            break
+        except subprocess.TimeoutExpired:
+            if found := workers(search.pid):
+                victim = draw.choice(found)
+                print(f"killed worker {victim.pid} after {time.monotonic() - begun:.0f} s", flush=True)
+                victim.kill()
+                killed += 1
+    print(f"status {search.returncode} after {time.monotonic() - begun:.0f} s, {killed} workers killed")
+    if search.returncode == 0:
+        print(f"accepted: {json.loads(out)['accepted']}")
+    sys.exit(search.returncode)
+
+
+if __name__ == "__main__":
+    main()
