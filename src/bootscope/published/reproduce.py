@@ -15,7 +15,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import variant, with_bases, with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
-from bootscope.cores.profile import Core, load_core, without_second
+from bootscope.cores.profile import Core, load_core
 from bootscope.devices.model import CardClass
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.agreement import pairs
@@ -94,8 +94,7 @@ def _core(other: OtherBoard | None) -> Core | None:
     """The core whose caches and memory a table wants, if it does."""
     if not other or not other.core:
         return None
-    core = load_core(other.core)
-    return core if other.second_level else without_second(core)
+    return load_core(other.core)
 
 
 def _changed(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:

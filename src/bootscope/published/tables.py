@@ -87,12 +87,11 @@ class Row(Setting, frozen=True):
 
 
 class OtherBoard(Setting, frozen=True):
-    """What a table wants of the board: a card, a CPU of another speed, or a core whose caches and memory are
-    modelled (`core`, with `second_level` off where the published board had its second cache off)."""
+    """What a table wants of the board: a card, a CPU of another speed, or the core profile of the published
+    board, whose caches and memory are modelled."""
 
     title: str
     core: str = ""
-    second_level: bool = True
     bandwidth_bytes_per_s: Sourced | None = None
     command_latency_ns: Sourced | None = None
     icount_shift: Sourced | None = None
