@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import logging
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,7 @@ def _ssh(hosts: list[str]) -> Iterator[Client]:
 def _remote(address: str) -> Iterator[Client]:
     import dask
     from distributed import Client
+    from distributed.versions import VersionMismatchWarning
 
     if address.startswith("tls:") and not dask.config.get("distributed.comm.tls.ca-file", None):
         raise UserError(
@@ -136,6 +138,8 @@ def _remote(address: str) -> Iterator[Client]:
             "(bootscope help cluster)",
         )
     try:
+        # Other versions are told by us.
+        warnings.simplefilter("ignore", VersionMismatchWarning)
         client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         said = str(error).strip() or type(error).__name__

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterable, Mapping
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from bootscope.builder.cache import Cache
 from bootscope.cluster import abilities, goods
-from bootscope.cluster.orders import Answer, Held
+from bootscope.cluster.orders import Answer, Held, Made
 from bootscope.core.errors import LostClusterError, ToolError
 
 if TYPE_CHECKING:
@@ -67,6 +70,25 @@ class Stock:
         with self._lock:
             content, there = self._contents.get(name), self.holders(name)
             return Held(content, tuple(there)) if content and there else None
+
+    def given(self, name: str) -> Held | None:
+        """Who has a source or a folder with that hash."""
+        there = self.holders(name)
+        return Held(name, tuple(there)) if there else None
+
+    def described(self, step_id: str) -> Made | None:
+        """A step that somebody has, as that worker describes it; None where nobody does."""
+        for holder in self.holders(step_id):
+            answer = self._call(holder, op="bootscope_describe", step_id=step_id)
+            with contextlib.suppress(msgspec.MsgspecError):
+                made = msgspec.json.decode(answer.get("made", b""), type=Made)
+                if made.step_id == step_id:
+                    with self._lock:
+                        self._contents[step_id] = made.content
+                    return made
+            with self._lock:
+                self._names.get(step_id, set()).discard(holder)
+        return None
 
     def learn(self, answer: Answer) -> None:
         """What an answer tells."""
