@@ -46,9 +46,7 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
         executor = ClusterExecutor(client, Cache(cache_dir()), tell, args.jobs or 0, use_ccache)
         tell(f"cluster: {executor.hands} tasks at a time")
         if client.scheduler.address.startswith("tcp:"):
-            tell(
-                "cluster: not encrypted: who reaches it can run programs there and here (bootscope help cluster)"
-            )
+            tell("cluster: not encrypted: who reaches it can run programs there and here: help cluster")
         try:
             yield executor
         finally:
