@@ -193,11 +193,9 @@ class Stock:
         try:
             return self.client.sync(call, callback_timeout=_ANSWER_S, **given)
         except (OSError, TimeoutError) as error:
-            if self.client.status != "running":
-                raise LostClusterError(
-                    "the scheduler of the cluster is gone", hint="what is known is kept: --resume goes on"
-                ) from error
-            raise ToolError(f"the scheduler does not answer: {error}") from error
+            raise LostClusterError(
+                "the scheduler of the cluster does not answer", hint="what is known is kept: --resume goes on"
+            ) from error
 
 
 def _is_ours(worker: Mapping[str, Any]) -> bool:
