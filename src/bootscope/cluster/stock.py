@@ -40,7 +40,7 @@ class Stock:
 
     def refresh(self) -> None:
         """Asks who is there, and what those have that have come. Raises LostClusterError."""
-        found = self._sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+        found = self._identity()["workers"]
         with self._lock:
             ours = {address: worker for address, worker in found.items() if _is_ours(worker)}
             new = [address for address in ours if address not in self.workers]
@@ -181,21 +181,24 @@ class Stock:
             self._call(one, op="bootscope_stop", token=token)
 
     def _call(self, address: str, **message: Any) -> dict[str, Any]:
+        """What a worker answers; `error` where it is gone or cannot be reached, which harms nobody else."""
+        proxy = self.client.scheduler.proxy
         try:
-            answer = self._sync(self.client.scheduler.proxy, msg=message, worker=address)
-        except LostClusterError:
-            raise
-        except Exception as error:  # the worker is gone, or cannot be reached
+            answer = self.client.sync(proxy, callback_timeout=_ANSWER_S, msg=message, worker=address)
+        except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"}
         return answer if isinstance(answer, dict) else {}
 
-    def _sync(self, call: Any, **given: Any) -> Any:
+    def _identity(self) -> dict[str, Any]:
+        """What the scheduler says of its workers. Raises LostClusterError where it does not answer."""
+        identity = self.client.scheduler.identity
         try:
-            return self.client.sync(call, callback_timeout=_ANSWER_S, **given)
+            found: dict[str, Any] = self.client.sync(identity, callback_timeout=_ANSWER_S, n_workers=-1)
         except (OSError, TimeoutError) as error:
             raise LostClusterError(
                 "the scheduler of the cluster does not answer", hint="what is known is kept: --resume goes on"
             ) from error
+        return found
 
 
 def _is_ours(worker: Mapping[str, Any]) -> bool:
