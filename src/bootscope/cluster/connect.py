@@ -7,6 +7,8 @@ import contextlib
 import importlib.util
 import logging
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,32 +112,43 @@ def _ssh(hosts: list[str]) -> Iterator[Client]:
     with dask.config.set(_settings()):
         try:
             with (
-                SSHCluster([hosts[0], *hosts], worker_options={"nthreads": 1}) as started,
+                SSHCluster(
+                    [hosts[0], *hosts],
+                    worker_options={"nthreads": 1},
+                    scheduler_options={"protocol": "tls" if _has_certificate() else "tcp"},
+                ) as started,
                 Client(started, timeout=_CONNECT_S) as client,
             ):
                 _set_up(client, "")
-                yield client
+                try:
+                    yield client
+                finally:
+                    # ssh ends with the connection, a worker behind it when it is told to.
+                    with contextlib.suppress(Exception):
+                        client.shutdown()
         except (OSError, RuntimeError, ValueError) as error:
             said = printable(str(error).strip().splitlines()[-1] if str(error).strip() else repr(error))
             raise ToolError(
                 f"the cluster on {', '.join(hosts)} cannot be started: {said[:300]}",
-                hint=f"does 'ssh {hosts[0]} python3 -m distributed.cli.dask_worker --version' work, without "
-                "a question?",
+                hint=f"does this work, without a question: ssh {hosts[0]} {sys.executable} "
+                "-c 'import bootscope, distributed'",
             ) from error
 
 
 @contextlib.contextmanager
 def _remote(address: str) -> Iterator[Client]:
-    import dask
     from distributed import Client
+    from distributed.versions import VersionMismatchWarning
 
-    if address.startswith("tls:") and not dask.config.get("distributed.comm.tls.ca-file", None):
+    if address.startswith("tls:") and not _has_certificate():
         raise UserError(
             f"{address} needs a certificate, and Dask knows of none here",
             hint="ca-file, and key and cert of the client, in ~/.config/dask/security.yaml "
             "(bootscope help cluster)",
         )
     try:
+        # Other versions are told by us.
+        warnings.simplefilter("ignore", VersionMismatchWarning)
         client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         said = str(error).strip() or type(error).__name__
@@ -147,6 +160,13 @@ def _remote(address: str) -> Iterator[Client]:
     with client:
         _set_up(client, "")
         yield client
+
+
+def _has_certificate() -> bool:
+    """Whether Dask's settings name a certificate."""
+    import dask
+
+    return bool(dask.config.get("distributed.comm.tls.ca-file", None))
 
 
 def _set_up(client: Client, caches: str) -> None:
