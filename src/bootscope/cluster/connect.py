@@ -35,12 +35,18 @@ def connected(where: str) -> Iterator[Client]:
     start = _starter(where)
     if importlib.util.find_spec("distributed") is None:
         raise UserError("--cluster needs the Python package distributed", hint=cluster())
-    # Dask tells of every worker that comes and goes; what matters of it is told by us.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    logging.getLogger("tornado").setLevel(logging.CRITICAL)
+    _quiet()
     with start() as client:
         _check_versions(client, where)
         yield client
+
+
+def _quiet() -> None:
+    """Dask tells of every worker that comes and goes; what matters of it is told by us."""
+    importlib.import_module("distributed")
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _starter(where: str) -> Callable[[], contextlib.AbstractContextManager[Any]]:
