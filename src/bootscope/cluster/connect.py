@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 15
 _MOST_LOCAL = 256
+_PAGES = "127.0.0.1:0"
+"""Where Dask shows its pages: to nobody but this computer, on any port."""
 _WORDS = "an address such as tcp://HOST:8786 or tls://HOST:8786, local:N, local:N:FOLDER, or ssh:HOST,HOST"
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://\S+")
 
@@ -35,12 +37,18 @@ def connected(where: str) -> Iterator[Client]:
     start = _starter(where)
     if importlib.util.find_spec("distributed") is None:
         raise UserError("--cluster needs the Python package distributed", hint=cluster())
-    # Dask tells of every worker that comes and goes; what matters of it is told by us.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    logging.getLogger("tornado").setLevel(logging.CRITICAL)
+    _quiet()
     with start() as client:
         _check_versions(client, where)
         yield client
+
+
+def _quiet() -> None:
+    """Dask tells of every worker that comes and goes; what matters of it is told by us."""
+    importlib.import_module("distributed")
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _starter(where: str) -> Callable[[], contextlib.AbstractContextManager[Any]]:
@@ -89,7 +97,7 @@ def _local(count: int, caches: str) -> Iterator[Client]:
             n_workers=count,
             threads_per_worker=1,
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address=_PAGES,
             security=Security.temporary(),
             protocol="tls://",
             silence_logs=logging.CRITICAL,
@@ -115,7 +123,10 @@ def _ssh(hosts: list[str]) -> Iterator[Client]:
                 SSHCluster(
                     [hosts[0], *hosts],
                     worker_options={"nthreads": 1},
-                    scheduler_options={"protocol": "tls" if _has_certificate() else "tcp"},
+                    scheduler_options={
+                        "protocol": "tls" if _has_certificate() else "tcp",
+                        "dashboard_address": _PAGES,
+                    },
                 ) as started,
                 Client(started, timeout=_CONNECT_S) as client,
             ):
