@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    a first report: boots a system that Debian has built, writes report.html (5 minutes)
 # make test    sets up, then runs the tests that a change needs: real tools, real boots, no compiling (15 minutes)
-.PHONY: agent demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help reproduce measure optimize
+.PHONY: agent demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce measure optimize
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -88,6 +88,10 @@ measure: setup
 # make optimize   makes the reference system boot as fast as bootscope can, and writes docs/optimized.md
 optimize: setup
 	$(VENV)/bin/python tools/optimize.py --beside console,updating
+
+# make kills   kills builds, recordings and searches a thousand times, and looks for damage after each (hours)
+kills: setup-test
+	$(VENV)/bin/python tools/kill_loop.py
 
 # make lock   renews the lock files from pyproject.toml (needs pip-tools)
 lock:

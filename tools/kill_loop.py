@@ -13,12 +13,12 @@ journal may be gone. At the end each verb must come through undisturbed, with th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +30,9 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.builder.cache import Cache, remove_tree
 from bootscope.builder.verify import damaged
+from bootscope.cli.main import main
+from bootscope.cli.parsers import parser as parser_of
+from bootscope.core import interrupts
 from bootscope.core.paths import cache_dir
 
 SEARCH = ("--only", "init-app-first,remove-rc-scripts,init-single-script", "--resume")
@@ -55,38 +58,50 @@ class Loop:
         more = {"optimize": SEARCH, "record": ("--until", self.until)}
         return [verb, self.system, *more.get(verb, ()), "--json"]
 
-    def start(self, words: list[str]) -> subprocess.Popen[str]:
-        """Starts a bootscope in a process group of its own."""
-        env = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT / "src"),
+    def start(self, words: list[str]) -> tuple[int, Path]:
+        """Starts a bootscope in a session of its own; returns its process and the file of what it prints.
+
+        It is forked from this process, which has read the program already: that is what takes longest.
+        """
+        out = self.folder / "printed"
+        child = os.fork()
+        if child:
+            return child, out
+        os.setsid()
+        os.environ |= {
             "BOOTSCOPE_STORE": str(self.folder / "store"),
             "BOOTSCOPE_CACHE": str(self.folder / "cache"),
         }
-        command = [sys.executable, "-P", "-m", "bootscope", *words]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+        for number, path in ((0, "/dev/null"), (1, out), (2, self.folder / "errors")):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+        interrupts.install()
+        status = main(words)
+        sys.stdout.flush()
+        os._exit(status)
 
     def whole(self, verb: str, words: list[str] | None = None) -> str:
         """Runs a verb to its end; returns what it printed."""
         begun = time.monotonic()
-        child = self.start(words or self.words(verb))
-        out, err = child.communicate()
-        if child.returncode:
-            sys.exit(f"{verb} ended with status {child.returncode}: {err}")
+        child, out = self.start(words or self.words(verb))
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            sys.exit(f"{verb} ended with status {status}: {(self.folder / 'errors').read_text()}")
         self.longest_s.setdefault(verb, time.monotonic() - begun)
-        return out
+        return out.read_text()
 
     def kill(self, verb: str) -> bool:
         """Runs a verb and kills it somewhere; returns False where it was over before that."""
-        child = self.start(self.words(verb))
-        try:
-            child.communicate(timeout=self.draw.uniform(0, self.longest_s[verb]))
-            return False
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
-            return True
+        child, _ = self.start(self.words(verb))
+        until = time.monotonic() + self.draw.uniform(0, self.longest_s[verb])
+        while time.monotonic() < until:
+            if os.waitpid(child, os.WNOHANG)[0]:
+                return False
+            time.sleep(0.002)
+        with contextlib.suppress(ProcessLookupError):  # it has no session of its own yet
+            os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return True
 
     def forget_something(self) -> None:
         """Takes a random step out of the cache, so that it has to be built."""
@@ -119,7 +134,7 @@ def reached_ns(text: str) -> object:
     return json.loads(text)["boots"][0]["reached_ns"]
 
 
-def main() -> None:
+def loop_of_kills() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
@@ -127,6 +142,7 @@ def main() -> None:
     parser.add_argument("--until", default="kernel-entry", help="where a boot of `record` ends")
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
+    parser_of(["build", "record", "optimize", "list"])
     with tempfile.TemporaryDirectory(prefix="bootscope-kills-") as usual:
         folder = (args.folder or Path(usual)).absolute()
         loop = Loop(folder, args.system, args.until, random.Random(args.seed))
@@ -152,4 +168,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    loop_of_kills()

@@ -59,8 +59,16 @@ def test_workers_with_caches_of_their_own_end_with_the_same(
 
 def workers(of: int) -> list[psutil.Process]:
     """The workers of a search that still run."""
-    found = psutil.Process(of).children()
-    return [child for child in found if any("multiprocessing.spawn" in word for word in child.cmdline())]
+    found = (child for child in psutil.Process(of).children() if child.status() != psutil.STATUS_ZOMBIE)
+    return [child for child in found if any("multiprocessing.spawn" in word for word in _words(child))]
+
+
+def _words(process: psutil.Process) -> list[str]:
+    # It may end between two looks.
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
 
 
 def wait_for_boot(of: int) -> psutil.Process:

@@ -14,9 +14,13 @@ from typing import Any
 
 import pytest
 
+from bootscope.analysis.views import view
 from bootscope.capture import counted
+from bootscope.capture.store import Store
 from bootscope.cores.counts import Count
-from bootscope.cores.profile import core_dir
+from bootscope.cores.profile import core_dir, load_core
+from bootscope.inventory.indicators import INDICATORS
+from bootscope.inventory.recorded import facts
 from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
@@ -163,6 +167,15 @@ def test_two_boots_are_compared_by_issue_and_memory(
     assert "--core CORE" in refused(both, "compare", first, second, "--view", "memory")
     rows = both.json("compare", first, second, "--core", "cortex-a8", "--view", "memory")["tables"][0]
     assert rows["rows"] == []
+
+
+def test_caches_that_are_off_are_a_sign(counted_once: tuple[Bootscope, dict[str, Any]]) -> None:
+    bootscope, recorded = counted_once
+    store = Store(bootscope.store)
+    run = store.load(recorded["run_id"])
+    shown = INDICATORS["caches-off"].evidence(facts(store, view(store, run, core=load_core("cortex-a8"))))
+    assert re.fullmatch(r"accesses past caches that are off: spl \d+\.\d+ ms(, \w+ [\d.]+ .?s)*", shown)
+    assert INDICATORS["caches-off"].evidence(facts(store, view(store, run))) == ""
 
 
 def test_an_audit_tells_what_was_counted(

@@ -256,7 +256,13 @@ def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
 
 
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 9
+    assert len(INDICATORS) == 10
+
+
+def test_caches_are_told_of_counted_boots_only(some: Recorded) -> None:
+    """tests/prebuilt/test_timing.py has a counted one."""
+    assert INDICATORS["caches-off"].evidence(some) == ""
+    assert INDICATORS["caches-off"].otherwise(some) is None
 
 
 def test_a_boot_without_anything_shows_nothing(store: Store) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from bootscope.cluster.orders import LOST, PLUGIN_STEP, UNFIT, Answer, BootOrder
 from bootscope.core.errors import ToolError
 from bootscope.emulator.plugin_config import Limits
 
+from ..mounts import own_mounts
+from .builders import environment, python
 from .lab_scenes import stock
 
 PLUGIN_ID = "f" * 64
@@ -150,3 +153,38 @@ def test_a_worker_says_which_tools_it_has() -> None:
     assert abilities.lacking(older, wanted) == [f"make {make.partition('=')[2]} (has 1.0)"]
     strange = {name: amount for name, amount in offers.items() if name != abilities.program()}
     assert "this version of bootscope" in abilities.lacking(strange, wanted)[0]
+
+
+FULL = f"""
+import sys
+from pathlib import Path
+import msgspec
+from bootscope.builder.cache import Cache
+from bootscope.builder.steps import plugin
+from bootscope.cluster.desk import Desk
+from bootscope.cluster.orders import Answer, BuildOrder
+
+def never(*asked):
+    raise AssertionError(asked)
+
+name = plugin.step().step_id({{}})
+full = []
+desk = Desk(Cache(Path(sys.argv[1])), "one", never, full=lambda: full.append("resting"))
+order = BuildOrder(
+    token="t", step="{PLUGIN_STEP}", step_id=name, given=None, ids={{"{PLUGIN_STEP}": name}}, needs={{}},
+    files={{}},
+)
+failure = msgspec.json.decode(desk.answer(msgspec.json.encode(order))[0], type=Answer).failure
+print(failure.kind, *full, desk.cache.find(name))
+"""
+
+
+def test_a_worker_whose_disk_is_full_says_so_and_rests(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    small = ["sh", "-c", 'mount -t tmpfs -o size=32k none "$1" && shift && exec "$@"', "sh", str(cache)]
+    done = subprocess.run(
+        [*own_mounts(), *small, *python(FULL, cache)],
+        env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["SpaceError", "resting", "None"], done.stderr

@@ -36,6 +36,7 @@ ALLOWED = {
     ("loaders/uboot.py", "a card"): "the id of a technique",
     ("readers/bootchart_load.py", "a card"): LINUX,
     ("cli/serve.py", "a register"): NETWORK,
+    ("cores/changes.py", "a setting"): CORE,
     ("cores/price.py", "a setting"): CORE,
     ("cores/profile.py", "a setting"): CORE,
     ("serve/guard.py", "a register"): NETWORK,

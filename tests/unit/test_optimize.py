@@ -321,33 +321,6 @@ def test_what_saved_nothing_at_first_is_tried_once_more_at_the_end(scene: Make, 
     assert len(made.experiments[3].on) == (1 if good > 0 else 0)
 
 
-class OtherKernel(FakeBench):
-    """Only with the kernel of other sources the application can be in the initramfs."""
-
-    def symbols(self, loaded: LoadedSystem) -> frozenset[str]:
-        found = super().symbols(loaded)
-        works = loaded.system.kernel.source == "another"
-        return (found - {"INSIDE=on"}) | {"INSIDE=works"} if works and "INSIDE=on" in found else found
-
-
-def test_what_broke_with_one_kernel_is_tried_once_more_with_another(scene: Make) -> None:
-    other = Recipe(change=Change(kernel={"OWN": "on"}, settings={"kernel.source": "another"}))
-    found = (
-        made_up("inside", "filesystem"),
-        made_up("breaks", "filesystem"),
-        made_up("slow", "filesystem"),
-        made_up("own", recipes={"on": other}),
-    )
-    here = scene(*found)
-    worth = {"INSIDE=works": 20, "OWN=on": 500, "SLOW=on": -5}
-    here.bench = OtherKernel(here.store, worth, {"INSIDE=on": "panic", "BREAKS=on": "build"})
-    made = here.again()
-    made.run()
-    assert ran(made) == ["own", "inside"]
-    tried = [name for e in made.experiments for name in e.techniques]
-    assert sorted(tried) == ["breaks", "breaks", "inside", "inside", "own", "slow"]
-
-
 def test_what_takes_far_too_long_is_given_up(scene: Make) -> None:
     here = scene(made_up("good", "application"), made_up("slow"), made_up("back", "bootloader"))
     made = here.search({"GOOD=on": 4900, "SLOW=on": -2000, "BACK=on": -100})

@@ -52,18 +52,14 @@ def test_a_folder_comes_out_as_it_went_in(tmp_path: Path) -> None:
     assert (new / "image").stat().st_blocks * 512 < HOLE_BYTES // 4
 
 
-@pytest.mark.parametrize("place", [0, 10, 40, -1])
-def test_a_damaged_parcel_is_refused_or_another_folder(tmp_path: Path, place: int) -> None:
-    """A bit may be one of a file's bytes: the tree id tells then."""
+@pytest.mark.parametrize("place", [0, 10, 40, 90, 150, -1])
+def test_a_damaged_parcel_is_refused(tmp_path: Path, place: int) -> None:
     folder, new = made(tmp_path), tmp_path / "new"
     new.mkdir()
     data = bytearray(packed(folder))
     data[place] ^= 0x10
-    try:
+    with pytest.raises(ToolError):
         parcel.unpack(io.BytesIO(bytes(data)), new)
-    except ToolError:
-        return
-    assert tree_id(new) != tree_id(folder)
 
 
 def test_a_parcel_that_is_cut_off_is_refused(tmp_path: Path) -> None:

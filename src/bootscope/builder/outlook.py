@@ -51,7 +51,7 @@ class Outlook:
             unknown = step.name in missing or any(ids[need] == UNKNOWN for need in step.needs)
             ids[step.name] = UNKNOWN if unknown else step.step_id(ids)
         cached = {step.name for step in steps if ids[step.name] != UNKNOWN and cache.find(ids[step.name])}
-        return cls(cache, found, steps, ids, cached, needed_of(steps, cached))
+        return cls(cache, found, steps, ids, cached, _needed(steps, cached))
 
     def planned(self) -> list[Planned]:
         """The fetching of sources and all steps, in order."""
@@ -97,7 +97,7 @@ class Outlook:
         return name in self.needed and name not in self.cached
 
 
-def needed_of(steps: list[Step], cached: set[str]) -> set[str]:
+def _needed(steps: list[Step], cached: set[str]) -> set[str]:
     """Steps to run or look up: everything but the unpacking of sources whose build is there already."""
     needed = {step.name for step in steps if not step.name.startswith("unpack-")}
     # From the end, so that what a needed step needs is seen too. A source may be a view of another one.

@@ -45,7 +45,11 @@ def pack(folder: Path, to: BinaryIO) -> None:
     """Writes a folder. Raises ToolError for a file that changes meanwhile, OSError as the disk does."""
     items = list(_items(folder))
     listed = msgspec.json.encode(items)
-    with zstd.module().ZstdFile(to, "wb", level=_LEVEL) as out:
+    known = zstd.module().CompressionParameter
+    # The checksum tells of damage also where no hash does: in times.
+    with zstd.module().ZstdFile(
+        to, "wb", options={known.compression_level: _LEVEL, known.checksum_flag: 1}
+    ) as out:
         out.write(MAGIC + len(listed).to_bytes(8, "big") + listed)
         for item in items:
             if item.kind == FILE:

@@ -45,6 +45,8 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
         use_ccache = not args.no_ccache and shutil.which("ccache") is not None
         executor = ClusterExecutor(client, Cache(cache_dir()), tell, args.jobs or 0, use_ccache)
         tell(f"cluster: {executor.hands} tasks at a time")
+        if client.scheduler.address.startswith("tcp:"):
+            tell("cluster: not encrypted: who reaches it can run programs there and here: help cluster")
         try:
             yield executor
         finally:

@@ -7,6 +7,8 @@ import contextlib
 import importlib.util
 import logging
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 15
 _MOST_LOCAL = 256
+_PAGES = "127.0.0.1:0"
+"""Where Dask shows its pages: to nobody but this computer, on any port."""
 _WORDS = "an address such as tcp://HOST:8786 or tls://HOST:8786, local:N, local:N:FOLDER, or ssh:HOST,HOST"
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://\S+")
 
@@ -33,12 +37,18 @@ def connected(where: str) -> Iterator[Client]:
     start = _starter(where)
     if importlib.util.find_spec("distributed") is None:
         raise UserError("--cluster needs the Python package distributed", hint=cluster())
-    # Dask tells of every worker that comes and goes; what matters of it is told by us.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    logging.getLogger("tornado").setLevel(logging.CRITICAL)
+    _quiet()
     with start() as client:
         _check_versions(client, where)
         yield client
+
+
+def _quiet() -> None:
+    """Dask tells of every worker that comes and goes; what matters of it is told by us."""
+    importlib.import_module("distributed")
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _starter(where: str) -> Callable[[], contextlib.AbstractContextManager[Any]]:
@@ -87,7 +97,7 @@ def _local(count: int, caches: str) -> Iterator[Client]:
             n_workers=count,
             threads_per_worker=1,
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address=_PAGES,
             security=Security.temporary(),
             protocol="tls://",
             silence_logs=logging.CRITICAL,
@@ -110,32 +120,46 @@ def _ssh(hosts: list[str]) -> Iterator[Client]:
     with dask.config.set(_settings()):
         try:
             with (
-                SSHCluster([hosts[0], *hosts], worker_options={"nthreads": 1}) as started,
+                SSHCluster(
+                    [hosts[0], *hosts],
+                    worker_options={"nthreads": 1},
+                    scheduler_options={
+                        "protocol": "tls" if _has_certificate() else "tcp",
+                        "dashboard_address": _PAGES,
+                    },
+                ) as started,
                 Client(started, timeout=_CONNECT_S) as client,
             ):
                 _set_up(client, "")
-                yield client
+                try:
+                    yield client
+                finally:
+                    # ssh ends with the connection, a worker behind it when it is told to.
+                    with contextlib.suppress(Exception):
+                        client.shutdown()
         except (OSError, RuntimeError, ValueError) as error:
             said = printable(str(error).strip().splitlines()[-1] if str(error).strip() else repr(error))
             raise ToolError(
                 f"the cluster on {', '.join(hosts)} cannot be started: {said[:300]}",
-                hint=f"does 'ssh {hosts[0]} python3 -m distributed.cli.dask_worker --version' work, without "
-                "a question?",
+                hint=f"does this work, without a question: ssh {hosts[0]} {sys.executable} "
+                "-c 'import bootscope, distributed'",
             ) from error
 
 
 @contextlib.contextmanager
 def _remote(address: str) -> Iterator[Client]:
-    import dask
     from distributed import Client
+    from distributed.versions import VersionMismatchWarning
 
-    if address.startswith("tls:") and not dask.config.get("distributed.comm.tls.ca-file", None):
+    if address.startswith("tls:") and not _has_certificate():
         raise UserError(
             f"{address} needs a certificate, and Dask knows of none here",
             hint="ca-file, and key and cert of the client, in ~/.config/dask/security.yaml "
             "(bootscope help cluster)",
         )
     try:
+        # Other versions are told by us.
+        warnings.simplefilter("ignore", VersionMismatchWarning)
         client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
         said = str(error).strip() or type(error).__name__
@@ -147,6 +171,13 @@ def _remote(address: str) -> Iterator[Client]:
     with client:
         _set_up(client, "")
         yield client
+
+
+def _has_certificate() -> bool:
+    """Whether Dask's settings name a certificate."""
+    import dask
+
+    return bool(dask.config.get("distributed.comm.tls.ca-file", None))
 
 
 def _set_up(client: Client, caches: str) -> None:

@@ -113,6 +113,15 @@ class _Task:
     unpacked: int = 0
 
 
+def made(path: Path, built: bool) -> Made:
+    """A finished step in a cache, as others are told of it. Raises ToolError where it is damaged."""
+    meta, parts = read_meta(path), []
+    for file, sha256 in meta.files.items():
+        size, name = (path / file).stat().st_size, f"{meta.step}/{file}"
+        parts.append(Part(name=name, step_id=meta.step_id, sha256=sha256, size_bytes=size))
+    return Made(step_id=meta.step_id, content=goods.content(path), parts=tuple(parts), built=built)
+
+
 @dataclass
 class Desk:
     """A worker's desk: its cache, its address, how it fetches, and how many cores it has for one task."""
@@ -179,17 +188,17 @@ class Desk:
 
     def _build(self, order: BuildOrder, task: _Task) -> Made:
         if found := self.cache.find(order.step_id):
-            return self._made(order, found, built=False)
+            return made(found, built=False)
         runner = Runner(self.cache, task.watch, order.jobs or self.cores, order.use_ccache, self.share)
         if order.step == PLUGIN_STEP:
             step = plugin.step()
             self._same(order, step)
-            return self._made(order, runner.run(step, order.step_id, {}), built=True)
+            return made(runner.run(step, order.step_id, {}), built=True)
         assert order.given
         with self._system(order.given, order.files, task) as loaded:
             steps = {s.name: s for s in steps_of(loaded, self._sources(order.given))}
             path = self._result(order, order.step, steps, runner, task)
-        return self._made(order, path, built=True)
+        return made(path, built=True)
 
     def _result(
         self, order: BuildOrder, name: str, steps: Mapping[str, Step], runner: Runner, task: _Task
@@ -214,15 +223,6 @@ class Desk:
         if step.step_id(order.ids) != order.ids[step.name]:
             words = f"step {step.name} would be another one on worker {self.address}: its tools differ"
             raise UnfitError(words)
-
-    def _made(self, order: BuildOrder, path: Path, built: bool) -> Made:
-        parts = []
-        for file, sha256 in read_meta(path).files.items():
-            size = (path / file).stat().st_size
-            name = f"{order.step}/{file}"
-            parts.append(Part(name=name, step_id=order.step_id, sha256=sha256, size_bytes=size))
-        content = goods.content(path)
-        return Made(step_id=order.step_id, content=content, parts=tuple(parts), built=built)
 
     # ---- sources ----
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 from bootscope.builder import plan
 from bootscope.builder.cache import Cache
-from bootscope.builder.outlook import Outlook, needed_of
+from bootscope.builder.outlook import Outlook
 from bootscope.builder.plan import Built
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner, Step
 from bootscope.builder.steps import plugin
 from bootscope.capture.loading import load
 from bootscope.capture.store import Store
-from bootscope.cluster import goods
+from bootscope.cluster import abilities, goods
 from bootscope.cluster.counts import Counts
-from bootscope.cluster.given import folders_of, given_of
+from bootscope.cluster.given import given_of
 from bootscope.cluster.orders import PLUGIN_STEP, BootOrder, BuildOrder, Failure, Given, Held, Made, error_of
 from bootscope.cluster.stock import Stock
 from bootscope.cluster.tasks import LostThingsError, Tasks
@@ -49,7 +49,10 @@ class _Shared:
 
 
 class ClusterExecutor:
-    """Builds and boots on a cluster. `cache` is that of this computer; `tell` is told what goes wrong."""
+    """Builds and boots on a cluster. `cache` is that of this computer; `tell` is told what goes wrong.
+
+    Raises ToolError where no worker runs this version of bootscope.
+    """
 
     def __init__(
         self, client: Client, cache: Cache, tell: Callable[[str], None], jobs: int, use_ccache: bool
@@ -63,6 +66,7 @@ class ClusterExecutor:
         self._building: dict[str, _Shared] = {}
         self._lock, self._loading = threading.Lock(), threading.Lock()
         self._stock.refresh()
+        self._tasks.check([abilities.program()])
 
     @property
     def hands(self) -> int:
@@ -99,9 +103,6 @@ class ClusterExecutor:
         left |= {PLUGIN_STEP: watcher}
         ids = {**ahead.ids, PLUGIN_STEP: watcher.step_id({})}
         self._offer(left, ids)
-        missing = {name for name in left if not self._stock.holders(ids[name])}
-        if needed_of(ahead.steps, set(left) - missing) & missing:
-            self._give(loaded, given)
         failed: list[BaseException] = []
         stop = threading.Event()
 
@@ -156,21 +157,25 @@ class ClusterExecutor:
     def _ask_step(
         self, step: Step, given: Given, ids: Mapping[str, str], progress: Progress, stop: threading.Event
     ) -> Made:
-        step_id, there = ids[step.name], self._stock.holders(ids[step.name])
-        if not there:
-            progress.begin(step.name, step.title)
+        step_id = ids[step.name]
+        if there := self._stock.described(step_id):
+            return there
+        if step.name != PLUGIN_STEP:
+            self._give(given)
+        progress.begin(step.name, step.title)
 
         def make(token: str) -> BuildOrder:
             needs = {ids[n]: self._held(ids[n]) for n in step.needs if not n.startswith(_UNPACK)}
             files = (*(s.sha256 for s in given.sources.values()), *given.folders.values())
-            found = {name: held for name in files if (held := self._stock.held(name))}
+            found = {name: held for name in files if (held := self._stock.given(name))}
             own = None if step.name == PLUGIN_STEP else given
             return BuildOrder(
                 token=token, step=step.name, step_id=step_id, given=own, ids=dict(ids), needs=needs,
                 files=found, jobs=self._jobs, use_ccache=self._use_ccache,
             )  # fmt: skip
 
-        answer, _ = self._tasks.ask(make, step.tools, there, lambda: _look(progress, stop))
+        near = [holder for need in step.needs for holder in self._stock.holders(ids[need])]
+        answer, _ = self._tasks.ask(make, step.tools, near, lambda: _look(progress, stop))
         if answer.failure:
             raise self._error(answer.failure, step_id)
         if answer.made is None or answer.made.step_id != step_id:
@@ -191,14 +196,13 @@ class ClusterExecutor:
             if not self._stock.holders(step_id) and (path := self._stock.cache.find(step_id)):
                 self._stock.give(goods.STEP, step_id, goods.content(path), path)
 
-    def _give(self, loaded: LoadedSystem, given: Given) -> None:
+    def _give(self, given: Given) -> None:
         """Sends sources and the folders beside the system's file to where nobody has them."""
         for source in given.sources.values():
             if not Path(source.path).is_dir():
                 self._stock.give(goods.GIVEN, source.sha256, source.sha256, Path(source.path))
-        for folder, name in folders_of(loaded).items():
-            if given.folders:
-                self._stock.give(goods.GIVEN, name, name, Path(folder))
+        for folder, name in given.folders.items():
+            self._stock.give(goods.GIVEN, name, name, Path(folder))
 
     def _error(self, failure: Failure, step_id: str) -> BootscopeError:
         """The error of a build, whose output is kept here."""

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from distributed import WorkerPlugin, get_worker
 from distributed.utils import sync
 
 from bootscope.builder.cache import Cache
 from bootscope.builder.share import Share
 from bootscope.cluster import abilities, goods
-from bootscope.cluster.desk import Desk
+from bootscope.cluster.desk import Desk, made
 from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, ToolError, to_stderr
 from bootscope.core.paths import cache_dir
@@ -60,6 +61,7 @@ class Home(WorkerPlugin):  # type: ignore[misc]
         self._out: dict[str, _Parcel] = {}
         worker.handlers |= {
             "bootscope_has": self.has,
+            "bootscope_describe": self.describe,
             "bootscope_stop": self.stop,
             "bootscope_send": self.send,
             "bootscope_take": self.take,
@@ -77,6 +79,17 @@ class Home(WorkerPlugin):  # type: ignore[misc]
     async def has(self) -> dict[str, list[str]]:
         """What its cache has."""
         return goods.names(self.desk.cache)
+
+    async def describe(self, step_id: str) -> dict[str, Any]:
+        """A finished step that it has."""
+        return await asyncio.get_running_loop().run_in_executor(None, self._described, step_id)
+
+    def _described(self, step_id: str) -> dict[str, Any]:
+        try:
+            path = self.desk.cache.find(step_id) if goods.is_name(step_id) else None
+            return {"made": msgspec.json.encode(made(path, built=False))} if path else {}
+        except (BootscopeError, OSError) as error:
+            return {"error": str(error)}
 
     async def stop(self, token: str) -> None:
         """Ends an order."""

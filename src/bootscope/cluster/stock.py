@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterable, Mapping
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from bootscope.builder.cache import Cache
 from bootscope.cluster import abilities, goods
-from bootscope.cluster.orders import Answer, Held
+from bootscope.cluster.orders import Answer, Held, Made
 from bootscope.core.errors import LostClusterError, ToolError
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ class Stock:
 
     def refresh(self) -> None:
         """Asks who is there, and what those have that have come. Raises LostClusterError."""
-        found = self._sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+        found = self._identity()["workers"]
         with self._lock:
             ours = {address: worker for address, worker in found.items() if _is_ours(worker)}
             new = [address for address in ours if address not in self.workers]
@@ -67,6 +70,25 @@ class Stock:
         with self._lock:
             content, there = self._contents.get(name), self.holders(name)
             return Held(content, tuple(there)) if content and there else None
+
+    def given(self, name: str) -> Held | None:
+        """Who has a source or a folder with that hash."""
+        there = self.holders(name)
+        return Held(name, tuple(there)) if there else None
+
+    def described(self, step_id: str) -> Made | None:
+        """A step that somebody has, as that worker describes it; None where nobody does."""
+        for holder in self.holders(step_id):
+            answer = self._call(holder, op="bootscope_describe", step_id=step_id)
+            with contextlib.suppress(msgspec.MsgspecError):
+                made = msgspec.json.decode(answer.get("made", b""), type=Made)
+                if made.step_id == step_id:
+                    with self._lock:
+                        self._contents[step_id] = made.content
+                    return made
+            with self._lock:
+                self._names.get(step_id, set()).discard(holder)
+        return None
 
     def learn(self, answer: Answer) -> None:
         """What an answer tells."""
@@ -159,23 +181,24 @@ class Stock:
             self._call(one, op="bootscope_stop", token=token)
 
     def _call(self, address: str, **message: Any) -> dict[str, Any]:
+        """What a worker answers; `error` where it is gone or cannot be reached, which harms nobody else."""
+        proxy = self.client.scheduler.proxy
         try:
-            answer = self._sync(self.client.scheduler.proxy, msg=message, worker=address)
-        except LostClusterError:
-            raise
-        except Exception as error:  # the worker is gone, or cannot be reached
+            answer = self.client.sync(proxy, callback_timeout=_ANSWER_S, msg=message, worker=address)
+        except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"}
         return answer if isinstance(answer, dict) else {}
 
-    def _sync(self, call: Any, **given: Any) -> Any:
+    def _identity(self) -> dict[str, Any]:
+        """What the scheduler says of its workers. Raises LostClusterError where it does not answer."""
+        identity = self.client.scheduler.identity
         try:
-            return self.client.sync(call, callback_timeout=_ANSWER_S, **given)
+            found: dict[str, Any] = self.client.sync(identity, callback_timeout=_ANSWER_S, n_workers=-1)
         except (OSError, TimeoutError) as error:
-            if self.client.status != "running":
-                raise LostClusterError(
-                    "the scheduler of the cluster is gone", hint="what is known is kept: --resume goes on"
-                ) from error
-            raise ToolError(f"the scheduler does not answer: {error}") from error
+            raise LostClusterError(
+                "the scheduler of the cluster does not answer", hint="what is known is kept: --resume goes on"
+            ) from error
+        return found
 
 
 def _is_ours(worker: Mapping[str, Any]) -> bool:

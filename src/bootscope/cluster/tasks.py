@@ -23,12 +23,27 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.1
 _CHECK_S = 5.0
+_COMING_S = 30.0
 _TRIES = 6
 _ANSWER = msgspec.json.Decoder(Answer)
 
 
 class LostThingsError(Exception):
     """What a task needs is with nobody any more; it has to be built again."""
+
+
+def _by_value() -> Callable[[bytes], tuple[bytes, bytes]]:
+    """The task as a function that travels whole: the scheduler, which unpacks it to send it on, need not have
+    bootscope."""
+
+    def work(order: bytes) -> tuple[bytes, bytes]:
+        from bootscope.cluster.home import work
+
+        return work(order)
+
+    # What seems to be of the program that is run cannot be sent by its name.
+    work.__module__, work.__qualname__ = "__main__", "bootscope_task"
+    return work
 
 
 @dataclass
@@ -64,9 +79,9 @@ class Tasks:
                 self.counts.repeat()
                 self.tell(f"  cluster: once more, since {why}")
                 self.stock.refresh()
-            self._check(wanted)
+            self.check(wanted, look)
             order = make(os.urandom(8).hex())
-            answer, run, why = self._once(order, wanted, self._free(near), attempt, look)
+            answer, run, why = self._once(order, wanted, self._free(near, wanted), attempt, look)
             if answer is None:
                 continue
             self.stock.learn(answer)
@@ -86,41 +101,51 @@ class Tasks:
                 return answer, run
         raise ToolError(f"the cluster could not do it in {_TRIES} attempts; the last failed since {why}")
 
-    def _check(self, wanted: dict[str, float]) -> None:
-        """Raises ToolError where no worker that is there can do it, nor could."""
+    def check(self, wanted: Iterable[str], look: Callable[[], None] = lambda: None) -> None:
+        """Raises ToolError where no worker can do what needs these resources, for a while: one that has just
+        come, or come back, does not say at once what it can do."""
+        wanted, until = list(wanted), time.monotonic() + _COMING_S
+        while all(abilities.lacking(offer, wanted) for offer in self.stock.offers().values()):
+            if time.monotonic() > until:
+                raise self._nobody(wanted)
+            look()
+            time.sleep(_LOOK_S)
+            self.stock.refresh()
+
+    def _nobody(self, wanted: list[str]) -> ToolError:
         offers = self.stock.offers()
-        if any(not abilities.lacking(offer, wanted) for offer in offers.values()):
-            return
         if not offers:
-            return  # some may come back: Dask waits for them
+            return ToolError("the cluster has no workers", hint="dask worker ADDRESS starts one")
         lacks = {a: ", ".join(abilities.lacking(offer, wanted)) for a, offer in offers.items()}
         listed = "; ".join(f"{address} lacks {what}" for address, what in sorted(lacks.items())[:5])
-        raise ToolError(
+        return ToolError(
             f"no worker of the cluster can do this: {listed}",
             hint="the same bootscope and the same versions of tools are needed on workers and here: "
             "bootscope doctor on both",
         )
 
-    def _free(self, near: Iterable[str]) -> str | None:
-        """One of those near to the data, where it has nothing else to do for us."""
+    def _free(self, near: Iterable[str], wanted: Iterable[str]) -> str | None:
+        """One of those near to the data that can do it, where it has nothing else to do for us."""
+        offers = self.stock.offers()
+        able = [a for a in near if a in offers and not abilities.lacking(offers[a], wanted)]
         with self._lock:
-            return next((a for a in near if not self._busy.get(a)), None)
+            return next((a for a in able if not self._busy.get(a)), None)
 
     def _once(
         self, order: Asked, wanted: dict[str, float], near: str | None, attempt: int, look: Callable[[], None]
     ) -> tuple[Answer | None, bytes, str]:
         """(answer, recording, why there is none)."""
-        from bootscope.cluster.home import work
-
         # The same step has the same name for all clients of a cluster: it is built once.
         name = f"{order.step_id}-{attempt}" if isinstance(order, BuildOrder) else order.token
         how: dict[str, Any] = {"key": f"bootscope-{name}", "resources": wanted, "pure": False, "retries": 0}
         if near:
-            how |= {"workers": [near], "allow_other_workers": True}
+            # Not `allow_other_workers`: the scheduler would take one without the resources.
+            how |= {"workers": [near]}
             self._count(near, 1)
-        future = self.client.submit(work, msgspec.json.encode(order), **how)
+        future = self.client.submit(_by_value(), msgspec.json.encode(order), **how)
         try:
-            self._wait(future, order.token, look)
+            if not self._wait(future, order.token, look, near):
+                return None, b"", f"worker {near} is gone"
             data, run = future.result()
             return _ANSWER.decode(data), run, ""
         except (ToolError, msgspec.MsgspecError):
@@ -136,7 +161,8 @@ class Tasks:
             if near:
                 self._count(near, -1)
 
-    def _wait(self, future: Future, token: str, look: Callable[[], None]) -> None:
+    def _wait(self, future: Future, token: str, look: Callable[[], None], near: str | None) -> bool:
+        """Waits for a task; returns False where the only worker that it may go to is gone."""
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         checked = time.monotonic()
@@ -146,10 +172,14 @@ class Tasks:
                 if time.monotonic() - checked > _CHECK_S:
                     checked = time.monotonic()
                     self.stock.refresh()
+                    if near and near not in self.stock.workers and not done.is_set():
+                        future.cancel()
+                        return False
         except BaseException:
             # Whoever works on it is told; Dask itself can only forget what has not begun.
             self._stop(future, token)
             raise
+        return True
 
     def _stop(self, future: Future, token: str) -> None:
         try:

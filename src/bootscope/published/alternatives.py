@@ -16,8 +16,6 @@ _AM335X, _BBB, _AT91 = TABLES
 ABOUT = """\
 The same rows without one part of the comparison each, all else unchanged: nothing is fitted anew. What is
 counted with other caches is counted again; what only costs something else is worked out from the same counts.
-Until now L2 was taken to be off on the AM335x, because a model whose stores bring lines into it was twice too
-fast for lz4. It is on, and does not take these stores.
 """
 
 

@@ -149,7 +149,7 @@ def _compiled(context: Context, arch: Architecture, parts: _Parts, image: bytes)
     rules = context.scratch / "rules"
     rules.mkdir()
     (rules / "Kbuild").write_text(_RULES.format(goal=_GOAL, arch=name, stub=_STUB, folder=folder))
-    options = [f"O={out}", f"M={rules}", f"ARCH={name}", f"-j{context.jobs}"]
+    options = [f"O={out}", f"M={rules}", arch.tools.make, f"-j{context.jobs}"]
     options += [f"{tool}={path}" for tool, path in parts.tools.items()]
     context.run(["make", "-C", tree, *options, _GOAL])
     return out / folder / "vmlinux"

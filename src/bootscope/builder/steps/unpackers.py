@@ -16,7 +16,7 @@ from pathlib import Path
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps.kernel import PROGRAM
-from bootscope.builder.steps.unpack import tree_of
+from bootscope.builder.steps.unpack import TREE, tree_of
 from bootscope.core.errors import ToolError
 from bootscope.kbuild import kconfig
 
@@ -79,7 +79,7 @@ def step(wanted: Unpackers, arch: Architecture) -> Step:
         build = context.scratch / "build"
         tree = tree_of(context, "linux")
         if wanted.lz4 == FIRST:
-            tree = _with_first_lz4(context, tree)
+            tree = with_first_lz4(context.scratch, context.results[OLD] / TREE, tree)
         build.mkdir()
         context.make(arch, tree, build, arch.tools.make, wanted.defconfig)
         _kernel(context, arch, build, wanted)
@@ -132,10 +132,9 @@ def _take(context: Context, arch: Architecture, build: Path, compressor: str) ->
     context.run([arch.tools.tool("objcopy"), *options, program, context.out / image(compressor)])
 
 
-def _with_first_lz4(context: Context, tree: Path) -> Path:
-    """The tree, as links, with an old lz4 in place of its own."""
-    made = context.scratch / "tree"
-    old = context.results[OLD] / "tree" / "xen" / "common" / "lz4"
+def with_first_lz4(scratch: Path, old_tree: Path, tree: Path) -> Path:
+    """A kernel's tree below `scratch`, as links to `tree`, with the lz4 of Xen's tree in place of its own."""
+    made, old = scratch / "tree", old_tree / "xen" / "common" / "lz4"
     for folder in (_FOLDER, _LZ4.parent):
         _own(tree, made, folder)
     here = made / _LZ4.parent
