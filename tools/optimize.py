@@ -159,8 +159,8 @@ def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator
     yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
     if second:
         yield f"- {found['host_s'] / 60:.0f} min of the host time"
-    elif found["measured"] < len(found["experiments"]) and found["measured"]:
-        yield f"- {len(found['experiments'])} trials; {found['measured']} of their systems built or booted in the last"
+    elif 0 < found["measured"] < (trials := len(found["experiments"])):
+        yield f"- {trials} trials; {found['measured']} of their systems built or booted in the last"
         yield f"  {found['host_s'] / 60:.0f} min of host time, the others were known from before"
     elif found["measured"]:
         yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} min of host time"
