@@ -146,6 +146,19 @@ def _alone(table: dict[str, Any], reference: Reference) -> Iterator[str]:
         yield f"| {row['technique']} | {saved} | {'' if told is None else f'{told / 1e6:,.1f}'} | {works} |"
 
 
+def _took(found: dict[str, Any], second: bool) -> Iterator[str]:
+    """What a search took."""
+    if second:
+        yield f"- {found['host_s'] / 60:.0f} min of the host time"
+    elif 0 < found["measured"] < (trials := len(found["experiments"])):
+        yield f"- {trials} trials; {found['measured']} of their systems built or booted in the last"
+        yield f"  {found['host_s'] / 60:.0f} min of host time, the others were known from before"
+    elif found["measured"]:
+        yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} min of host time"
+    else:
+        yield f"- asked again: nothing was built or booted anew, it took {found['host_s']:.0f} s of host time"
+
+
 def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator[str]:
     before, after = _own(found, "a_ns"), _own(found, "b_ns")
     floor = found["floor"]
@@ -157,15 +170,7 @@ def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
     yield f"- removes: {', '.join(found['loses']) or 'nothing'}"
     yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
-    if second:
-        yield f"- {found['host_s'] / 60:.0f} min of the host time"
-    elif 0 < found["measured"] < (trials := len(found["experiments"])):
-        yield f"- {trials} trials; {found['measured']} of their systems built or booted in the last"
-        yield f"  {found['host_s'] / 60:.0f} min of host time, the others were known from before"
-    elif found["measured"]:
-        yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} min of host time"
-    else:
-        yield f"- asked again: nothing was built or booted anew, it took {found['host_s']:.0f} s of host time"
+    yield from _took(found, second)
     yield from (
         "",
         "## From the first system to the last",

@@ -41,6 +41,7 @@ ALLOWED = {
     ("cores/profile.py", "a setting"): CORE,
     ("serve/guard.py", "a register"): NETWORK,
     ("serve/place.py", "a register"): NETWORK,
+    ("published/decompressors.py", "a system on chip"): "configurations that published kernels had",
     ("trim/devices.py", "a card"): "a property that device trees have",
 }
 

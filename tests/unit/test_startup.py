@@ -64,7 +64,7 @@ def test_what_an_index_has_loads_nothing_that_would_make_it(main_here: Command, 
     assert main_here(*words).returncode == 0
     loaded = loaded_by(*words, BOOTSCOPE_STORE=str(store.root))
     analyses = {name for name in loaded if name.startswith("bootscope.analysis.")}
-    few = ("consumers", "rows", "silences", "view_names", "views")
+    few = ("consumers", "rows", "silences", "uncertainty", "view_names", "views")
     assert analyses <= {f"bootscope.analysis.{name}" for name in few}
     assert not loaded & {"capstone", "elftools", "jinja2"}
 

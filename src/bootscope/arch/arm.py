@@ -185,8 +185,8 @@ ARM = Architecture(
     load_instructions=_load,
     # SCTLR's bits M, C and I, of both worlds. mcr p15 to c1 (SCTLR), c2 (page tables), c8 (TLB) and c13
     # (CONTEXTIDR), as ARM and as Thumb code. Linux maps its memory by sections of 1 MiB. What unpacks it
-    # (arch/arm/boot/compressed/head.S: CB_BITS) and U-Boot (DCACHE_WRITEBACK) have TEX 0, C and B: written
-    # back, not allocated by stores.
+    # (arch/arm/boot/compressed/head.S: CB_BITS) and boot loaders (DCACHE_WRITEBACK) have TEX 0, C and B:
+    # written back, not allocated by stores.
     control=Control(
         registers=("SCTLR_S", "SCTLR"),
         translates=0x1,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from bootscope.cli.arguments import flag, option
 from bootscope.core.errors import UserError, to_stderr
-from bootscope.core.paths import share_url
 
 if TYPE_CHECKING:
     from bootscope.builder.cache import Cache
@@ -39,6 +38,7 @@ def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner
 
     from bootscope.builder.share import Share
     from bootscope.builder.step import Runner
+    from bootscope.core.paths import share_url
 
     use_ccache = not args.no_ccache and shutil.which("ccache") is not None
     url = share_url()
