@@ -19,7 +19,7 @@ _LAST_LINES = 12
 _NETWORK = re.compile(
     r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE|^No ethernet found"
 )
-"""The last of them is what U-Boot answers to a command for the network."""
+"""The last of them answers a command for the network, where there is no port for it."""
 _NO_ROOT = re.compile(
     r"Unable to mount root fs|Cannot open root device|Waiting for root device|Gave up waiting for root|"
     r"ALERT! .{1,120} does not exist"
