@@ -239,3 +239,20 @@ class Scene:
 
 
 Make = Callable[..., Scene]
+
+
+# ---- eight techniques of different worth, and what a search of them did ----
+
+WORTH = {f"T{n}=on": worth for n, worth in enumerate((3, -1, 4, 0, 5, -9, 2, 6))}
+FOUND = [made_up(f"t{n}") for n in range(8)]
+
+
+def story(search: EmulatedSearch) -> list[tuple[object, ...]]:
+    """What a search did, without the names of recordings."""
+    search.run()
+    return [(e.techniques, e.on, e.refusal, e.saving_ns) for e in search.experiments]
+
+
+def bench_of(search: EmulatedSearch) -> FakeBench:
+    assert isinstance(search.bench.scheduler.bench, FakeBench)
+    return search.bench.scheduler.bench

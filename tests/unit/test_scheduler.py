@@ -18,7 +18,7 @@ from bootscope.capture.store import Store
 from bootscope.core.errors import ToolError, UserError
 from bootscope.inventory.recorded import facts
 from bootscope.search import journal as journal_module
-from bootscope.search.emulated import EmulatedBench, EmulatedSearch
+from bootscope.search.emulated import EmulatedBench
 from bootscope.search.job import Candidate
 from bootscope.search.journal import Journal
 from bootscope.search.outcome import Outcome
@@ -28,21 +28,7 @@ from bootscope.system.load import LoadedSystem
 
 from .builders import ROOT
 from .lab_scenes import stock
-from .search_scenes import FakeBench, Make, made_up, removals
-
-WORTH = {f"T{n}=on": worth for n, worth in enumerate((3, -1, 4, 0, 5, -9, 2, 6))}
-FOUND = [made_up(f"t{n}") for n in range(8)]
-
-
-def story(search: EmulatedSearch) -> list[tuple[object, ...]]:
-    """What a search did, without the names of recordings."""
-    search.run()
-    return [(e.techniques, e.on, e.refusal, e.saving_ns) for e in search.experiments]
-
-
-def bench_of(search: EmulatedSearch) -> FakeBench:
-    assert isinstance(search.bench.scheduler.bench, FakeBench)
-    return search.bench.scheduler.bench
+from .search_scenes import FOUND, WORTH, FakeBench, Make, bench_of, made_up, removals, story
 
 
 @pytest.mark.parametrize("boots", [2, 4])

@@ -8,23 +8,8 @@ import json
 import pytest
 
 from bootscope.capture.store import Store
-from bootscope.search.emulated import EmulatedSearch
 
-from .search_scenes import FakeBench, Make, Scene, made_up, removals
-
-WORTH = {f"T{n}=on": worth for n, worth in enumerate((3, -1, 4, 0, 5, -9, 2, 6))}
-FOUND = [made_up(f"t{n}") for n in range(8)]
-
-
-def story(search: EmulatedSearch) -> list[tuple[object, ...]]:
-    """What a search did, without the names of recordings."""
-    search.run()
-    return [(e.techniques, e.on, e.refusal, e.saving_ns) for e in search.experiments]
-
-
-def bench_of(search: EmulatedSearch) -> FakeBench:
-    assert isinstance(search.bench.scheduler.bench, FakeBench)
-    return search.bench.scheduler.bench
+from .search_scenes import FOUND, WORTH, Make, Scene, bench_of, removals, story
 
 
 def elsewhere(here: Scene, name: str) -> None:
