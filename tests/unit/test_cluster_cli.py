@@ -15,8 +15,8 @@ from .conftest import Command
     [
         ("local:0", "a number of workers, 1 to 256"),
         ("local:many", "a number of workers, 1 to 256"),
-        ("build1", "is no cluster"),
-        ("http://build1:8786", "is no cluster"),
+        ("build1", "is not the address of a cluster"),
+        ("http://build1:8786", "is not the address of a cluster"),
         ("ssh:", "names no hosts"),
         ("ssh:-oProxyCommand=true", "names no hosts"),
         ("tls://127.0.0.1:1", "needs a certificate"),

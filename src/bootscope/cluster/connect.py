@@ -67,7 +67,7 @@ def _starter(where: str) -> Callable[[], contextlib.AbstractContextManager[Any]]
             raise UserError(f"--cluster {printable(where)} names no hosts", hint="such as ssh:one,two")
         return lambda: _ssh(hosts)
     if not _ADDRESS.fullmatch(where):
-        raise UserError(f"--cluster {printable(where)} is no cluster", hint=_WORDS)
+        raise UserError(f"--cluster {printable(where)} is not the address of a cluster", hint=_WORDS)
     return lambda: _remote(where)
 
 
