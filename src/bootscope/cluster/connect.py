@@ -165,8 +165,8 @@ def _remote(address: str) -> Iterator[Client]:
         said = str(error).strip() or type(error).__name__
         raise ToolError(
             f"no scheduler answers at {address}: {printable(said)[:200]}",
-            hint="is 'dask scheduler' running there, is that the address in its first lines, and does it "
-            "have Dask's version of here? (bootscope help cluster)",
+            hint="is 'dask scheduler' running there, did it print this address, and is its Dask the same "
+            "version as this computer's? (bootscope help cluster)",
         ) from error
     with client:
         _set_up(client, "")
