@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bootscope.cluster.kept_up import SETTINGS, kept_up
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.hints import cluster
 from bootscope.core.paths import share_url
@@ -92,7 +93,7 @@ def _local(count: int, caches: str) -> Iterator[Client]:
 
     folder = str(Path(caches).absolute()) if caches else ""
     with (
-        dask.config.set(_settings()),
+        dask.config.set({**_settings(), **SETTINGS}),
         LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -103,6 +104,7 @@ def _local(count: int, caches: str) -> Iterator[Client]:
             silence_logs=logging.CRITICAL,
         ) as started,
         Client(started, timeout=_CONNECT_S) as client,
+        kept_up(started, count),
     ):
         _set_up(client, folder)
         yield client

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers of a local cluster that die are replaced, also those that die while they start.
+
+Dask starts a worker anew that ended, but gives its place up for good where the new one ends before it has
+reached the scheduler, or does so late: on a busy computer a search would be left without workers, and wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
+
+_LOOK_MS = 2000
+
+SETTINGS = {"distributed.deploy.lost-worker-timeout": "10m"}
+"""How long a worker that ended may take to come back before Dask gives its place up."""
+
+
+@contextlib.contextmanager
+def kept_up(cluster: LocalCluster, count: int) -> Iterator[None]:
+    """As long as this lasts the cluster has `count` workers again a while after some have ended."""
+    from distributed.core import Status
+    from tornado.ioloop import PeriodicCallback
+
+    def look() -> None:
+        # Ended places stand there until somebody takes them away.
+        ended = (Status.closed, Status.failed)
+        for name in [name for name, worker in cluster.workers.items() if worker.status in ended]:
+            del cluster.workers[name]
+        if len(cluster.workers) < count:
+            cluster.scale(count)
+
+    watch = PeriodicCallback(look, _LOOK_MS)
+    cluster.loop.add_callback(watch.start)
+    try:
+        yield
+    finally:
+        cluster.loop.add_callback(watch.stop)
