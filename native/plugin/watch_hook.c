@@ -95,6 +95,19 @@ static size_t text_item(struct bs_hook *h, char *const words[], size_t n)
 	return 0;
 }
 
+/* The same for the return of the function that begins at the hook. */
+static size_t returns_item(struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
+{
+	uint64_t id;
+
+	if (n < 3 || strcmp(words[0], "returns") || h->return_id || !bs_number(words[1], &id) || !id ||
+	    id > UINT32_MAX || !bs_register_name(words[2], &h->result))
+		return 0;
+	h->return_id = (uint32_t)id;
+	w->returns = true;
+	return 3;
+}
+
 /* The same for what decides whether the hook counts. */
 static size_t test_item(const struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
 {
@@ -112,7 +125,7 @@ static size_t test_item(const struct bs_watch *w, struct bs_hook *h, char *const
 }
 
 /* Reads the item at words[0], of n words left; returns how many words it was, 0 when it is none. */
-static size_t hook_item(const struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
+static size_t hook_item(struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
 {
 	const char *what = words[0];
 	size_t used;
@@ -126,6 +139,8 @@ static size_t hook_item(const struct bs_watch *w, struct bs_hook *h, char *const
 	used = value_item(h, words, n);
 	if (!used)
 		used = text_item(h, words, n);
+	if (!used)
+		used = returns_item(w, h, words, n);
 	return used ? used : test_item(w, h, words, n);
 }
 

@@ -38,6 +38,7 @@ WRONG_HOOKS = [
         "str r0 str r1", "str r0 args r1", "args r1 path r0+4 8 12", "args", "args r1>2",
         "path r0+4", "path r0+4 8", "path r0+4 -8 12", "path r0+4 8 99999999999", "path 0 8 12",
         "is 00", "is 00 str r0", "str r0 is", "str r0 is 0", "str r0 is 0g", "str r0 is -1", "str r0 is 0x",
+        "returns", "returns 5", "returns 0 r0", "returns 5 5", "returns x r0", "returns 5 r0 returns 6 r0",
         "unseen 1", "stack 1", "moves 1", "often", " ".join(["stack"] * 40),
     )
 ]  # fmt: skip

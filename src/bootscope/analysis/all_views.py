@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bootscope.analysis import (
+    asked,
     console_cost,
     cpu_rows,
     critical,
@@ -31,6 +32,7 @@ from bootscope.analysis.view_names import (
     CRITICAL_PATH,
     MEMORY,
     NAMES,
+    PROBES,
     SILENCES,
     UNITS,
     check_milestone,
@@ -53,6 +55,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     ),
     "floor": lambda e, s, p: (lower_bound.view(e),),
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
+    PROBES: lambda e, s, p: asked.view(e, p),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }

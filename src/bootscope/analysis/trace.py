@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from bootscope.analysis import console_cost, critical, instruments, spent, storage, unit_jobs
+from bootscope.analysis import asked, console_cost, critical, instruments, spent, storage, unit_jobs
 from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.evidence import Evidence
@@ -45,6 +45,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         Track("idle", "wait", "CPU asleep", tuple(Span(s.start_ns, s.end_ns, "asleep") for s in tl.sleeps)),
         Track("irqs", "irq", "interrupts", _irqs(evidence)),
         *_cpus(evidence),
+        *_asked(evidence),
         *unit_jobs.tracks(evidence),
         *_processes(evidence, stacks, lines),
     ]
@@ -132,6 +133,16 @@ def _probes(evidence: Evidence) -> list[Track]:
         who = evidence.who(task, calls[0].start_ns)
         spans = _sorted(_call(c, evidence) for c in calls)
         tracks.append(Track(f"probes-{task.number}", "probe", f"probes in {who}", spans, parent="initcalls"))
+    return tracks
+
+
+def _asked(evidence: Evidence) -> list[Track]:
+    """Functions that the user has named, by the task that called them."""
+    tracks = []
+    for task, calls in asked.tasks(asked.calls(evidence)).items():
+        who = evidence.who(task, calls[0].start_ns)
+        spans = _sorted(Span(c.start_ns, c.end_ns, c.text) for c in calls)
+        tracks.append(Track(f"asked-{task.number}", "function", f"probes in {who}", spans))
     return tracks
 
 

@@ -23,6 +23,8 @@ NAMES = (
 )
 UNITS = "units"
 """A view that only boots with systemd have."""
+PROBES = "probes"
+"""A view that only boots have of which functions were asked for: `record --probe`."""
 CPUS = "cpus"
 """A view that only boots of several CPUs have."""
 

@@ -37,7 +37,7 @@ from bootscope.timeline.build import timeline
 
 FAILED = 3
 _LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
-_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core")
+_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe")
 """Options that are for an emulated board alone."""
 
 
@@ -65,6 +65,14 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         "(bootscope help cores); takes up to 4 times as long as the boot",
     )
     option(parser, "--core", "CORE", "the core of --timing (default: that of the board profile)")
+    parser.add_argument(
+        "--probe",
+        action="append",
+        default=[],
+        metavar="[PROGRAM:]SYMBOL",
+        help="record every call and return of a function of the boot loader or the kernel, for show --view "
+        "probes: kmem_cache_create, uboot:mmc_init; can be given again",
+    )
     renamed(parser, "--limit", "board_timeout", type=float)
     renamed(parser, "--hang", "hang_timeout", type=float)
 
@@ -129,6 +137,7 @@ class Record(Verb):
             quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if of_image else _HANG_S)) * 1e9),
             explain=not args.no_explain,
             timing=_timing(args),
+            probes=tuple(args.probe),
         )
         if image:
             return _record_image(args, limits)

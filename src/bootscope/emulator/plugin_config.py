@@ -16,7 +16,7 @@ from bootscope.core.errors import UserError, unknown
 from bootscope.cores.profile import Core
 from bootscope.devices.model import PORTS
 from bootscope.devices.registry import asks_in_memory
-from bootscope.emulator import kernel_probes, loader_probes, message_probes
+from bootscope.emulator import asked_calls, kernel_probes, loader_probes, message_probes
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.emulator.subject import Programs, Watched
 from bootscope.image.code import Code
@@ -51,6 +51,8 @@ class Limits:
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
     usage_after_ns: int | None = None
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
+    probes: tuple[str, ...] = ()
+    """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (asked_calls.py)."""
     timing: tuple[Core, ...] = ()
     """Cores for which a boot is done again, to count what their caches make of it (timing_pass.py)."""
 
@@ -111,6 +113,8 @@ def watch(
             message_probes.add(w.hooks, programs.kernel, programs.layout)
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
+    moving = (program.name for program in board.boot_loader.programs if program.moves)
+    w.lines += asked_calls.add(w.hooks, programs, moving, limits.probes)
     _add_texts(w, board, watched)
     _add_calls(w, watched, programs)
     _add_frame(w, board, watched.screen, frame_path)
