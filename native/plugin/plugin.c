@@ -99,7 +99,8 @@ static void on_block_returns(unsigned int vcpu, void *udata)
 	const struct place *at = udata;
 
 	(void)vcpu;
-	bs_returns_block(block_pc(at), at->rest);
+	if (bs_returns_may(at->vaddr))
+		bs_returns_block(block_pc(at), at->rest);
 }
 
 static void frame_record(enum bs_record type, int64_t now_ns, uint64_t pc, bool copied)

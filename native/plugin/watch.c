@@ -176,6 +176,19 @@ static bool add_routine(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
+static bool add_over(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (w->task_stack_bytes || l->n != 3 || !bs_numbers(l, 1, 2, v) || !v[1] || v[1] & (v[1] - 1))
+		return false;
+	w->task_stack_bytes = v[1];
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == v[0])
+			return w->hooks[i].over = true;
+	return false;
+}
+
 static bool add_usage(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t v;
@@ -266,7 +279,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"config", set_config},	  {"segment", set_segment}, {"disk", set_disk},
 		{"port", bs_watch_add_port}, {"ports", bs_watch_set_ports}, {"prefix", bs_watch_add_prefix},
 		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
-		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move},
+		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move}, {"over", add_over},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
 		{"usage", add_usage},	  {"owner", add_owner}, {"stage", add_stage},
 		{"timing", bs_watch_set_timing}, {"cache", bs_watch_set_cache},

@@ -44,6 +44,7 @@ WRONG_HOOKS = [
 ]  # fmt: skip
 WRONG_LINES = [
     "io 1 0x10 0", "io 1 0x10 4 5", "io 1 0xffffffffffffffff 2", "io 1 +2 3", "text 1 1 0 +1-1",
+    "over 1", "over 7 4096", "over 1 5", "over x 4096", "over 1 0",
     "move 1", "move 0 0x100", "move 1 0x100 2", "move x 0x100",
     "stack 100", "stack 0 100", "stack 100 4097", "stack x 100", "stack 100 100 1",
     "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",

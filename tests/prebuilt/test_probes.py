@@ -8,21 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.command import Bootscope, recorded_once
+from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
 Recorded = tuple[Bootscope, dict[str, Any]]
 AN_INSTRUCTION_NS = 2
 LONGEST_RETURN_NS = 20 * AN_INSTRUCTION_NS
 """From the instruction that returns to the first one after the call; it may take registers off the stack."""
-
-
-@pytest.fixture(scope="module")
-def probed(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A boot with three functions: one that the recorder knows, one to sleep in, one that calls itself."""
-    names = ("really_probe", "kernel:schedule", "kernel:kobject_put")
-    options = [word for name in names for word in ("--probe", name)]
-    return recorded_once("debian-probed", tmp_path_factory.getbasetemp(), "debian", *options)
 
 
 def tables(command: Bootscope, *words: str) -> dict[str, list[dict[str, Any]]]:

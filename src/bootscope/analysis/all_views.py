@@ -20,6 +20,7 @@ from bootscope.analysis import (
     processes,
     silence_rows,
     storage,
+    syscalls,
     unit_rows,
     waits,
 )
@@ -34,6 +35,7 @@ from bootscope.analysis.view_names import (
     NAMES,
     PROBES,
     SILENCES,
+    SYSCALLS,
     UNITS,
     check_milestone,
     check_phase,
@@ -56,6 +58,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     "floor": lambda e, s, p: (lower_bound.view(e),),
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
     PROBES: lambda e, s, p: asked.view(e, p),
+    SYSCALLS: lambda e, s, p: syscalls.view(e, p),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }

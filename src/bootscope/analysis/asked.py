@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bootscope.analysis.call_pairs import pairs
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture.record import ASKED, RETURNED
-from bootscope.capture.stream import Hook
 from bootscope.core.errors import UserError
 
 SUMS = (
@@ -33,57 +33,18 @@ CALLS = (
     Column("result", "returned", "text"),
 )
 _OPEN, _IN_KERNEL = "not returned", "kernel:"
-_TAKEN = 2
-"""Values of an entry before the arguments: where it returns to, the stack pointer."""
 
 
 def calls(evidence: Evidence) -> tuple[tuple[Call, tuple[int, ...]], ...]:
     """(call, its arguments) of every call, by start. `text` is PROGRAM:FUNCTION; `open`: it did not return
     before the end of the recording, or before the next program took over."""
-    made = list(_calls(evidence))
-    return tuple(sorted(made, key=lambda pair: (pair[0].first, -pair[0].last)))
-
-
-def _calls(evidence: Evidence) -> Iterator[tuple[Call, tuple[int, ...]]]:
-    names = {n: name for n, name in evidence.run.watch.hooks.items() if name.startswith(ASKED)}
-    # A call is known by its function and its place on a stack; every task has a stack of its own.
-    open_calls: dict[tuple[str, int], tuple[Call, tuple[int, ...]]] = {}
-    arch = evidence.arch
-    taken_off = 0 if arch.registers.link else arch.word_bytes
-    for index, record in enumerate(evidence.records):
-        name = names.get(record.hook, "") if isinstance(record, Hook) else ""
-        if not name or not isinstance(record, Hook) or len(record.registers) < _TAKEN:
-            continue
-        name = name.removeprefix(ASKED)
-        now_ns = evidence.clock.before(index)
-        if name.endswith(RETURNED):
-            place, result, *_ = record.registers
-            found = open_calls.pop((name.removesuffix(RETURNED), place), None)
-            if found:
-                call = found[0]
-                call.end_ns, call.last, call.result, call.open = now_ns, index, result, False
-                yield found
-            continue
-        caller, place, *arguments = record.registers
-        task = evidence.slice_at(now_ns, evidence.cpu_of_records[index]).task
-        call = Call(ASKED, task, now_ns, now_ns, index, index, text=name, caller=caller, open=True)
-        # What stands there already has never returned.
-        if before := open_calls.pop((name, place + taken_off), None):
-            yield _left_open(before, evidence)
-        open_calls[name, place + taken_off] = call, tuple(arguments)
-    for left in open_calls.values():
-        yield _left_open(left, evidence)
-
-
-def _left_open(found: tuple[Call, tuple[int, ...]], evidence: Evidence) -> tuple[Call, tuple[int, ...]]:
-    """A call that did not return: it lasts to the end, or in a boot loader to that of its phase, as another
-    program has taken over by then."""
-    call, end_ns = found[0], evidence.timeline.total_ns
-    if not call.text.startswith(_IN_KERNEL):
-        phases = reversed(evidence.timeline.phases)
-        end_ns = next(p.end_ns for p in phases if p.start_ns <= call.start_ns)
-    call.end_ns = max(call.start_ns, end_ns)
-    call.last = max(call.first, evidence.index_at(call.end_ns))
+    found = pairs(evidence, ASKED, takes_caller=True)
+    for call, _ in found:
+        # Another program has taken over where a boot loader's phase ends.
+        if call.open and not call.text.startswith(_IN_KERNEL):
+            phases = reversed(evidence.timeline.phases)
+            call.end_ns = next(p.end_ns for p in phases if p.start_ns <= call.start_ns)
+            call.last = max(call.first, evidence.index_at(call.end_ns))
     return found
 
 

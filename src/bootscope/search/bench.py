@@ -19,7 +19,7 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
 from bootscope.capture import counted
-from bootscope.capture.record import WATCH, BootEnd
+from bootscope.capture.record import SYSCALL_FILE, WATCH, BootEnd
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
@@ -147,8 +147,14 @@ class Bench:
                 hint=f"bootscope record {loaded.system.name} --timing --core {core.name}",
             )
         said = _limits_of(boot)
-        asked = asked_calls.asked(run.info.watch)
-        limits = Limits(said.get("limit", 0), said.get("quiet", 0), timing=(core,), probes=asked)
+        names = run.info.watch
+        limits = Limits(
+            said.get("limit", 0),
+            said.get("quiet", 0),
+            timing=(core,),
+            probes=asked_calls.asked(names),
+            syscalls=SYSCALL_FILE in names.hooks.values(),
+        )
         needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
         with self.runner.cache.use(needed):
             count_boot(replace(order, limits=limits), run.info, boot.path, boot.info, self.observer)
