@@ -169,6 +169,44 @@ bool bs_watch_add_hook(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
+bool bs_watch_add_routine(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (l->n != 3 || !bs_numbers(l, 1, 2, v))
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id >= v[0] && w->hooks[i].id <= v[1])
+			w->hooks[i].routine = true;
+	return true;
+}
+
+bool bs_watch_add_over(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (w->task_stack_bytes || l->n != 3 || !bs_numbers(l, 1, 2, v) || !v[1] || v[1] & (v[1] - 1))
+		return false;
+	w->task_stack_bytes = v[1];
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == v[0])
+			return w->hooks[i].over = true;
+	return false;
+}
+
+bool bs_watch_add_stage(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t id;
+	bool found = false;
+
+	if (l->n != 2 || !bs_number(l->word[1], &id))
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == id)
+			w->hooks[i].stage = found = true;
+	return found;
+}
+
 bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t v[3] = {0, 0, 0};

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bootscope.analysis.call_pairs import pairs
 from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.kernel_activity import Call, Task
+from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.capture.record import ASKED, RETURNED
 from bootscope.core.errors import UserError
@@ -127,11 +127,3 @@ def _outermost(rows: list[dict[str, Cell]]) -> Iterator[dict[str, Cell]]:
         if start >= ends.get(row["task"], 0):
             ends[row["task"]] = end
             yield row
-
-
-def tasks(found: tuple[tuple[Call, tuple[int, ...]], ...]) -> dict[Task, list[Call]]:
-    """The calls of each task, in order of their start."""
-    by_task: dict[Task, list[Call]] = {}
-    for call, _ in found:
-        by_task.setdefault(call.task, []).append(call)
-    return by_task

@@ -27,6 +27,8 @@ def pairs(evidence: Evidence, kind: str, *, takes_caller: bool) -> tuple[Pair, .
 def _pairs(evidence: Evidence, kind: str, at: int) -> Iterator[Pair]:
     hooks = evidence.run.watch.hooks.items()
     names = {number: name.removeprefix(kind) for number, name in hooks if name.startswith(kind)}
+    if not names:
+        return
     # A call is known by its function and its place on a stack; every task has a stack of its own.
     open_calls: dict[tuple[str, int], Pair] = {}
     arch = evidence.arch
