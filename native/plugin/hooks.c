@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "record.h"
 #include "registers.h"
+#include "returns.h"
 #include "run.h"
 #include "seen.h"
 #include "stack.h"
@@ -155,6 +156,10 @@ void bs_hook_reached(struct bs_watch *w, struct bs_hook *h, uint64_t vaddr, uint
 		bs_record(BS_REC_HOOK, now_ns, &p);
 	if (h->bytes)
 		record_bytes(now_ns);
+	if (h->over && w->returns)
+		bs_returns_over();
+	if (h->return_id)
+		bs_returns_expect(h);
 	if (h->stack)
 		bs_stack_record(w, vaddr, now_ns);
 	if (h->id == w->move_hook && h->n_values)

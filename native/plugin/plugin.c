@@ -23,6 +23,7 @@
 #include "qemu_api.h"
 #include "record.h"
 #include "registers.h"
+#include "returns.h"
 #include "run.h"
 #include "timing.h"
 #include "turns.h"
@@ -90,6 +91,16 @@ static void on_block(unsigned int vcpu, void *udata)
 	(void)vcpu;
 	if (bs_turns_block(at->rest))
 		bs_turns_due(block_pc(at), bs_clock_now(at->rest));
+}
+
+/* A block begins, and functions are to return: perhaps to it. */
+static void on_block_returns(unsigned int vcpu, void *udata)
+{
+	const struct place *at = udata;
+
+	(void)vcpu;
+	if (bs_returns_may(at->vaddr))
+		bs_returns_block(block_pc(at), at->rest);
 }
 
 static void frame_record(enum bs_record type, int64_t now_ns, uint64_t pc, bool copied)
@@ -207,12 +218,24 @@ static void count_block(struct qemu_plugin_tb *tb, struct place *begin, size_t n
 						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns, begin);
 }
 
+static void see_returns(struct qemu_plugin_tb *tb, struct place *begin)
+{
+	if (bs_cpus_one())
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block_returns, QEMU_PLUGIN_CB_R_REGS,
+							  QEMU_PLUGIN_COND_GT, bs_returns_counter(), 0, begin);
+	else
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block_returns, QEMU_PLUGIN_CB_R_REGS, begin);
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
 	(void)id;
-	count_block(tb, new_place(qemu_plugin_tb_vaddr(tb), n, NULL), n);
+	struct place *begin = new_place(qemu_plugin_tb_vaddr(tb), n, NULL);
+	count_block(tb, begin, n);
+	if (watch.returns)
+		see_returns(tb, begin);
 	if (watch.usage.used)
 		bs_usage_block(tb, bs_clock_now(0));
 	if (watch.timing.used)
@@ -248,6 +271,8 @@ static bool install(const char *watch_path, const char *out_path)
 		return false;
 	}
 	bs_clock_init(watch.tick_ns);
+	if (watch.returns)
+		bs_returns_init(&watch);
 	bs_capture_init(watch.word_bytes);
 	/* Looked at eight times as often as sampled, so that samples lie close to their grid. */
 	int64_t period_ns = watch.sample_ns ? watch.sample_ns / 8 : DEFAULT_CHECK_NS;

@@ -164,18 +164,6 @@ static bool add_move(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
-static bool add_routine(struct bs_watch *w, const struct bs_line *l)
-{
-	uint64_t v[2];
-
-	if (l->n != 3 || !bs_numbers(l, 1, 2, v))
-		return false;
-	for (size_t i = 0; i < w->n_hooks; i++)
-		if (w->hooks[i].id >= v[0] && w->hooks[i].id <= v[1])
-			w->hooks[i].routine = true;
-	return true;
-}
-
 static bool add_usage(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t v;
@@ -202,19 +190,6 @@ static bool add_owner(struct bs_watch *w, const struct bs_line *l)
 	o->switch_hook = (uint32_t)now;
 	return start && now && bs_chain(l->word[2], &o->start) && bs_chain(l->word[4], &o->now) && o->start.n &&
 	       o->now.n;
-}
-
-static bool add_stage(struct bs_watch *w, const struct bs_line *l)
-{
-	uint64_t id;
-	bool found = false;
-
-	if (l->n != 2 || !bs_number(l->word[1], &id))
-		return false;
-	for (size_t i = 0; i < w->n_hooks; i++)
-		if (w->hooks[i].id == id)
-			w->hooks[i].stage = found = true;
-	return found;
 }
 
 static bool add_stop(struct bs_watch *w, const struct bs_line *l)
@@ -266,9 +241,9 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"config", set_config},	  {"segment", set_segment}, {"disk", set_disk},
 		{"port", bs_watch_add_port}, {"ports", bs_watch_set_ports}, {"prefix", bs_watch_add_prefix},
 		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
-		{"hook", bs_watch_add_hook}, {"routine", add_routine}, {"move", add_move},
+		{"hook", bs_watch_add_hook}, {"routine", bs_watch_add_routine}, {"move", add_move}, {"over", bs_watch_add_over},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
-		{"usage", add_usage},	  {"owner", add_owner}, {"stage", add_stage},
+		{"usage", add_usage},	  {"owner", add_owner}, {"stage", bs_watch_add_stage},
 		{"timing", bs_watch_set_timing}, {"cache", bs_watch_set_cache},
 		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},
 		{"control-by", bs_watch_add_control_by}, {"large", bs_watch_add_large},

@@ -42,12 +42,16 @@
  *                                          PARENT are where a node keeps those two pointers
  *       stack                              and, right after it, the stack as under 'stack' below
  *       moves                              the program may move itself: see 'move'
+ *       returns ID2 REG                    when the function that begins here has returned, report hook
+ *                                          ID2 with the stack pointer then, and what REG holds (returns.h)
  *                                          CHAIN is REG, REG+OFF, or REG+OFF>OFF>OFF: a register plus
  *                                          an offset, and for every '>' the pointer there plus an offset;
  *                                          ':' stands for '>' before a pointer of 32 bits, in the code of
  *                                          boot loaders for a CPU with longer ones
  *   move ID FROM                           when hook ID is reached, programs that were linked to FROM
  *                                          have moved to the first value it recorded
+ *   over ID BYTES                          when hook ID is reached, the task that runs ends; its stack has
+ *                                          BYTES, a power of 2, and begins at a multiple (returns.h)
  *   routine FIRST LAST                     hooks of these IDs are reached in a guest that hangs, too:
  *                                          they are no news (see 'quiet')
  *   code LO HI                             store watches look only at code in here (repeatable)
@@ -144,7 +148,9 @@ struct bs_condition {
 struct bs_hook {
 	uint32_t id;
 	uint64_t vaddr;
-	bool once, done, stop, stack, moves, unseen, routine, stage;
+	bool once, done, stop, stack, moves, unseen, routine, stage, over;
+	uint32_t return_id; /* 0: nobody asks when it returns */
+	uint8_t result;	    /* register, of what it returns */
 	const struct bs_condition *when; /* NULL: always */
 	uint8_t if_reg; /* BS_NO_REGISTER: whatever registers hold */
 	uint64_t if_value;
@@ -270,6 +276,8 @@ struct bs_watch {
 	size_t n_text;
 	struct bs_hook *hooks; /* sorted by vaddr */
 	size_t n_hooks;
+	bool returns; /* a hook asks when its function returns */
+	uint64_t task_stack_bytes;
 	struct bs_range code[BS_MAX_CODE];
 	size_t n_code;
 	struct bs_opcode idle[BS_MAX_IDLE];

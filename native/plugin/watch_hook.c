@@ -95,6 +95,19 @@ static size_t text_item(struct bs_hook *h, char *const words[], size_t n)
 	return 0;
 }
 
+/* The same for the return of the function that begins at the hook. */
+static size_t returns_item(struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
+{
+	uint64_t id;
+
+	if (n < 3 || strcmp(words[0], "returns") || h->return_id || !bs_number(words[1], &id) || !id ||
+	    id > UINT32_MAX || !bs_register_name(words[2], &h->result))
+		return 0;
+	h->return_id = (uint32_t)id;
+	w->returns = true;
+	return 3;
+}
+
 /* The same for what decides whether the hook counts. */
 static size_t test_item(const struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
 {
@@ -112,7 +125,7 @@ static size_t test_item(const struct bs_watch *w, struct bs_hook *h, char *const
 }
 
 /* Reads the item at words[0], of n words left; returns how many words it was, 0 when it is none. */
-static size_t hook_item(const struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
+static size_t hook_item(struct bs_watch *w, struct bs_hook *h, char *const words[], size_t n)
 {
 	const char *what = words[0];
 	size_t used;
@@ -126,6 +139,8 @@ static size_t hook_item(const struct bs_watch *w, struct bs_hook *h, char *const
 	used = value_item(h, words, n);
 	if (!used)
 		used = text_item(h, words, n);
+	if (!used)
+		used = returns_item(w, h, words, n);
 	return used ? used : test_item(w, h, words, n);
 }
 
@@ -152,6 +167,44 @@ bool bs_watch_add_hook(struct bs_watch *w, const struct bs_line *l)
 	w->hooks = grown;
 	w->hooks[w->n_hooks++] = h;
 	return true;
+}
+
+bool bs_watch_add_routine(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (l->n != 3 || !bs_numbers(l, 1, 2, v))
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id >= v[0] && w->hooks[i].id <= v[1])
+			w->hooks[i].routine = true;
+	return true;
+}
+
+bool bs_watch_add_over(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (w->task_stack_bytes || l->n != 3 || !bs_numbers(l, 1, 2, v) || !v[1] || v[1] & (v[1] - 1))
+		return false;
+	w->task_stack_bytes = v[1];
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == v[0])
+			return w->hooks[i].over = true;
+	return false;
+}
+
+bool bs_watch_add_stage(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t id;
+	bool found = false;
+
+	if (l->n != 2 || !bs_number(l->word[1], &id))
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == id)
+			w->hooks[i].stage = found = true;
+	return found;
 }
 
 bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l)

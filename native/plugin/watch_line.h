@@ -31,6 +31,9 @@ bool bs_chain(const char *text, struct bs_chain *c);
 
 /* Adds the hook that a line describes. */
 bool bs_watch_add_hook(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_routine(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_over(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_stage(struct bs_watch *w, const struct bs_line *l);
 
 /* How long nothing may be seen. */
 bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l);

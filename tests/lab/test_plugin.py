@@ -38,11 +38,13 @@ WRONG_HOOKS = [
         "str r0 str r1", "str r0 args r1", "args r1 path r0+4 8 12", "args", "args r1>2",
         "path r0+4", "path r0+4 8", "path r0+4 -8 12", "path r0+4 8 99999999999", "path 0 8 12",
         "is 00", "is 00 str r0", "str r0 is", "str r0 is 0", "str r0 is 0g", "str r0 is -1", "str r0 is 0x",
+        "returns", "returns 5", "returns 0 r0", "returns 5 5", "returns x r0", "returns 5 r0 returns 6 r0",
         "unseen 1", "stack 1", "moves 1", "often", " ".join(["stack"] * 40),
     )
 ]  # fmt: skip
 WRONG_LINES = [
     "io 1 0x10 0", "io 1 0x10 4 5", "io 1 0xffffffffffffffff 2", "io 1 +2 3", "text 1 1 0 +1-1",
+    "over 1", "over 7 4096", "over 1 5", "over x 4096", "over 1 0",
     "move 1", "move 0 0x100", "move 1 0x100 2", "move x 0x100",
     "stack 100", "stack 0 100", "stack 100 4097", "stack x 100", "stack 100 100 1",
     "return 5", "return 5 5", "return 9 5", "return 1 2 3", "code 9 5",

@@ -19,6 +19,15 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bootscope, dict[st
     return recorded_once(SYSTEM, tmp_path_factory.getbasetemp(), SYSTEM)
 
 
+@pytest.fixture(scope="session")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bootscope, dict[str, Any]]:
+    """The same boot with its system calls, and three functions: one that the recorder knows, one to sleep in,
+    one that calls itself."""
+    names = ("really_probe", "kernel:schedule", "kernel:kobject_put")
+    options = [word for name in names for word in ("--probe", name)]
+    return recorded_once("debian-probed", tmp_path_factory.getbasetemp(), SYSTEM, "--syscalls", *options)
+
+
 @pytest.fixture
 def bootscope(tmp_path: Path) -> Bootscope:
     """The command, with an empty store."""

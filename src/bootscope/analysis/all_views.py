@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bootscope.analysis import (
+    asked,
     console_cost,
     cpu_rows,
     critical,
@@ -19,6 +20,7 @@ from bootscope.analysis import (
     processes,
     silence_rows,
     storage,
+    syscalls,
     unit_rows,
     waits,
 )
@@ -31,7 +33,9 @@ from bootscope.analysis.view_names import (
     CRITICAL_PATH,
     MEMORY,
     NAMES,
+    PROBES,
     SILENCES,
+    SYSCALLS,
     UNITS,
     check_milestone,
     check_phase,
@@ -53,6 +57,8 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     ),
     "floor": lambda e, s, p: (lower_bound.view(e),),
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
+    PROBES: lambda e, s, p: asked.view(e, p),
+    SYSCALLS: lambda e, s, p: syscalls.view(e, p),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from bootscope.analysis import console_cost, critical, instruments, spent, storage, unit_jobs
 from bootscope.analysis.all_views import rows_of
+from bootscope.analysis.call_pairs import pairs
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, label
@@ -19,6 +20,7 @@ from bootscope.analysis.rows import as_table
 from bootscope.analysis.stalls import stalls
 from bootscope.analysis.view_names import MEMORY
 from bootscope.analysis.waits import caller, reason
+from bootscope.capture.record import ASKED, SYSCALL
 from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.model import Phase
@@ -45,6 +47,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         Track("idle", "wait", "CPU asleep", tuple(Span(s.start_ns, s.end_ns, "asleep") for s in tl.sleeps)),
         Track("irqs", "irq", "interrupts", _irqs(evidence)),
         *_cpus(evidence),
+        *_asked(evidence),
         *unit_jobs.tracks(evidence),
         *_processes(evidence, stacks, lines),
     ]
@@ -132,6 +135,20 @@ def _probes(evidence: Evidence) -> list[Track]:
         who = evidence.who(task, calls[0].start_ns)
         spans = _sorted(_call(c, evidence) for c in calls)
         tracks.append(Track(f"probes-{task.number}", "probe", f"probes in {who}", spans, parent="initcalls"))
+    return tracks
+
+
+def _asked(evidence: Evidence) -> list[Track]:
+    """Functions that the user has named, and system calls, by the task that called them."""
+    tracks = []
+    for kind, title in ((ASKED, "probes in"), (SYSCALL, "system calls of")):
+        by_task: dict[Task, list[Call]] = {}
+        for call, _ in pairs(evidence, kind, takes_caller=kind == ASKED):
+            by_task.setdefault(call.task, []).append(call)
+        for task, calls in by_task.items():
+            who = evidence.who(task, calls[0].start_ns)
+            spans = _sorted(Span(c.start_ns, c.end_ns, c.text) for c in calls)
+            tracks.append(Track(f"{kind.strip()}-{task.number}", "function", f"{title} {who}", spans))
     return tracks
 
 

@@ -23,6 +23,10 @@ NAMES = (
 )
 UNITS = "units"
 """A view that only boots with systemd have."""
+PROBES = "probes"
+"""A view that only boots have of which functions were asked for: `record --probe`."""
+SYSCALLS = "syscalls"
+"""A view that only boots have whose system calls were recorded: `record --syscalls`."""
 CPUS = "cpus"
 """A view that only boots of several CPUs have."""
 

@@ -122,6 +122,12 @@ class _Arm(Disassembler):
         return _WORD * len(ordered), ordered.index(link) * _WORD if link in ordered else NOWHERE
 
 
+_WITHOUT_ARGUMENTS = (
+    *("fork", "vfork", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "setsid"),
+    *("sync", "pause", "sched_yield", "munlockall", "inotify_init", "vhangup"),
+)
+"""System calls without arguments."""
+
 ARM = Architecture(
     name="arm",
     title="32-bit ARM",
@@ -165,6 +171,9 @@ ARM = Architecture(
         syscall="vector_swi",
         syscall_register="r7",
         execve=11,
+        stack_bytes=8192,
+        # include/linux/syscalls.h: those with arguments have a second name that nothing else has.
+        syscall_functions=("__se_sys_", *(f"sys_{name}" for name in _WITHOUT_ARGUMENTS)),
         switch="__switch_to",
         switch_from=0,
         switch_to=2,

@@ -170,8 +170,12 @@ class KernelEntries:
     mapped: tuple[str, ...] = ()
     """The first code behind its MMU being switched on: the first of these that it has."""
     saved_arguments: tuple[int, ...] = ()
-    """How many bytes into what the first argument of `syscall` points to the caller's arguments lie; empty
-    where it has them as its own."""
+    """How many bytes into what the first argument of a system call's function points to the caller's
+    arguments lie, up to four; empty where it has them as its own."""
+    stack_bytes: int = 16384
+    """What a task has for its stack in the kernel, which begins at a multiple of this (THREAD_SIZE)."""
+    syscall_functions: tuple[str, ...] = ()
+    """The beginning of the names of functions that carry out system calls; and whole names of others."""
 
 
 @dataclass(frozen=True, slots=True)

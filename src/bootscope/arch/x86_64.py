@@ -134,7 +134,8 @@ X86_64 = Architecture(
         relative_initcalls=True,
         argument_on_stack=8,
         delays=("delay_tsc",),
-        saved_arguments=(112, 104, 96),
+        saved_arguments=(112, 104, 96, 56),
+        syscall_functions=("__x64_sys_",),
         unpacker_jumps_by="rax",  # arch/x86/boot/compressed/head_64.S
         moves_unseeded=True,
     ),

@@ -28,6 +28,10 @@ T = TypeVar("T", bound=msgspec.Struct)
 RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "console.txt", "boot.json"
 # Names in a recording: the milestone that needs no text, and what the others' texts are called by.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
+# Hooks of functions that the user has named, and those of their returns.
+ASKED, RETURNED = "asked ", ".return"
+# Hooks of system calls, and of the names of files that they look up.
+SYSCALL, SYSCALL_FILE = "syscall ", "syscall.file"
 RECORDS = "records.bin"
 USAGE = "usage.bin"
 WATCH, FRAME, PICTURE, EMULATOR_LOG = "watch.txt", "frame.raw", "screen.png", "qemu.log"

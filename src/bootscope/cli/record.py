@@ -37,7 +37,7 @@ from bootscope.timeline.build import timeline
 
 FAILED = 3
 _LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
-_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core")
+_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls")
 """Options that are for an emulated board alone."""
 
 
@@ -65,6 +65,15 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         "(bootscope help cores); takes up to 4 times as long as the boot",
     )
     option(parser, "--core", "CORE", "the core of --timing (default: that of the board profile)")
+    parser.add_argument(
+        "--probe",
+        action="append",
+        default=[],
+        metavar="[PROGRAM:]SYMBOL",
+        help="record every call and return of a function of the boot loader or the kernel, for show --view "
+        "probes: kmem_cache_create, uboot:mmc_init; can be given again",
+    )
+    flag(parser, "--syscalls", "record all system calls of all processes, for show --view syscalls")
     renamed(parser, "--limit", "board_timeout", type=float)
     renamed(parser, "--hang", "hang_timeout", type=float)
 
@@ -122,6 +131,8 @@ class Record(Verb):
             refuse(args, (*_EMULATED, *BUILD_OPTIONS), why)
             _refuse_image_options(args)
             return _record_board(args)
+        if args.no_explain:
+            refuse(args, ("probe", "syscalls"), "needs to know who runs, which --no-explain leaves out")
         image = record_image.is_image(args.system)
         of_image = image or named_image.image_of(args.system, None) is not None
         limits = Limits(
@@ -129,6 +140,8 @@ class Record(Verb):
             quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if of_image else _HANG_S)) * 1e9),
             explain=not args.no_explain,
             timing=_timing(args),
+            probes=tuple(args.probe),
+            syscalls=args.syscalls,
         )
         if image:
             return _record_image(args, limits)

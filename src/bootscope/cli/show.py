@@ -8,7 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bootscope.analysis.rows import Rows, sort
-from bootscope.analysis.view_names import CPUS, CRITICAL_PATH, MEMORY, NAMES, SILENCES, UNITS
+from bootscope.analysis.view_names import (
+    CPUS,
+    CRITICAL_PATH,
+    MEMORY,
+    NAMES,
+    PROBES,
+    SILENCES,
+    SYSCALLS,
+    UNITS,
+)
 from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
@@ -67,7 +76,9 @@ class Show(Verb):
             "CPU time as this core would take it, with caches and memory (bootscope help cores)",
         )
         parser.add_argument(
-            "--view", choices=(*NAMES, UNITS, CPUS, MEMORY), help="explain one thing in detail"
+            "--view",
+            choices=(*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS),
+            help="explain one thing in detail",
         )
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")
         option(parser, "--to", "MILESTONE", "the critical path to this milestone (default: the last)")

@@ -16,7 +16,13 @@ from bootscope.core.errors import UserError, unknown
 from bootscope.cores.profile import Core
 from bootscope.devices.model import PORTS
 from bootscope.devices.registry import asks_in_memory
-from bootscope.emulator import kernel_probes, loader_probes, message_probes
+from bootscope.emulator import (
+    asked_calls,
+    kernel_probes,
+    loader_probes,
+    message_probes,
+    syscall_probes,
+)
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.emulator.subject import Programs, Watched
 from bootscope.image.code import Code
@@ -25,7 +31,7 @@ from bootscope.system.model import FrameBuffer, System
 from bootscope.timeline.kernel_lines import PANIC_END
 
 PANIC_TEXT = "panic"
-_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ")
+_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _FRAME_ID = 1
@@ -51,6 +57,10 @@ class Limits:
     """Whether to watch what the views need, or only phases, milestones, devices and samples."""
     usage_after_ns: int | None = None
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
+    probes: tuple[str, ...] = ()
+    """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (asked_calls.py)."""
+    syscalls: bool = False
+    """Whether all system calls of all processes are recorded (syscall_probes.py)."""
     timing: tuple[Core, ...] = ()
     """Cores for which a boot is done again, to count what their caches make of it (timing_pass.py)."""
 
@@ -111,6 +121,13 @@ def watch(
             message_probes.add(w.hooks, programs.kernel, programs.layout)
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
+    moving = (program.name for program in board.boot_loader.programs if program.moves)
+    w.lines += asked_calls.add(w.hooks, programs, moving, limits.probes)
+    if limits.syscalls:
+        w.lines += syscall_probes.add(w.hooks, programs.kernel)
+    if limits.syscalls or limits.probes:
+        arch = programs.kernel.arch
+        w.lines += [f"over {number} {arch.kernel.stack_bytes}" for number in w.numbers("exit")]
     _add_texts(w, board, watched)
     _add_calls(w, watched, programs)
     _add_frame(w, board, watched.screen, frame_path)

@@ -19,12 +19,12 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import payload, plugin
 from bootscope.capture import counted
-from bootscope.capture.record import WATCH, BootEnd
+from bootscope.capture.record import SYSCALL_FILE, WATCH, BootEnd
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
 from bootscope.cores.profile import Core
-from bootscope.emulator import qemu
+from bootscope.emulator import asked_calls, qemu
 from bootscope.emulator.executor import Executor, Here
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
 from bootscope.emulator.recording import Observer, Order, count_boot
@@ -147,7 +147,14 @@ class Bench:
                 hint=f"bootscope record {loaded.system.name} --timing --core {core.name}",
             )
         said = _limits_of(boot)
-        limits = Limits(said.get("limit", 0), said.get("quiet", 0), timing=(core,))
+        names = run.info.watch
+        limits = Limits(
+            said.get("limit", 0),
+            said.get("quiet", 0),
+            timing=(core,),
+            probes=asked_calls.asked(names),
+            syscalls=SYSCALL_FILE in names.hooks.values(),
+        )
         needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
         with self.runner.cache.use(needed):
             count_boot(replace(order, limits=limits), run.info, boot.path, boot.info, self.observer)

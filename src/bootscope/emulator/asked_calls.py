@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that the user names (`record --probe`): each call and each return of them is recorded.
+
+Nothing in the target takes part, and its time does not change: functions of the boot loader's programs and of
+the kernel, found in what the build left.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from bootscope.arch.model import Architecture
+from bootscope.capture.record import ASKED, RETURNED, WatchNames
+from bootscope.core.errors import UserError, printable, similar, unknown
+from bootscope.emulator.probes import Hooks, argument, caller
+from bootscope.emulator.subject import Programs
+from bootscope.image.code import Code, Function
+
+KERNEL = "kernel"
+MOST = 32
+"""Functions that one boot may be asked for."""
+_ARGUMENTS = 4
+_NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
+
+
+def add(hooks: Hooks, programs: Programs, moving: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Adds the hooks for what is wanted: SYMBOL, or PROGRAM:SYMBOL such as `kernel:kfree`; returns lines for
+    the plugin. `moving`: the programs that move themselves.
+
+    Raises UserError for a name that no program has, or too many.
+    """
+    first, moves = len(hooks.names) + 1, set(moving)
+    for name in dict.fromkeys(wanted):
+        for program, code, function in _found(programs, name):
+            _add(hooks, code, f"{program}:{function.name}", function, "moves" if program in moves else "")
+    last = len(hooks.names)
+    if last - first >= 2 * MOST:
+        number = (last - first + 1) // 2
+        raise UserError(f"--probe: {number} functions; at most {MOST} can be recorded at once")
+    # A guest that hangs may go on calling them.
+    return [f"routine {first} {last}"] if last >= first else []
+
+
+def asked(names: WatchNames) -> tuple[str, ...]:
+    """What a recording was asked for, as :func:`add` takes it."""
+    found = (name.removeprefix(ASKED) for name in names.hooks.values() if name.startswith(ASKED))
+    return tuple(dict.fromkeys(name for name in found if not name.endswith(RETURNED)))
+
+
+def _found(programs: Programs, wanted: str) -> Iterator[tuple[str, Code, Function]]:
+    """(program, its code, the function) for every program that has it."""
+    program, colon, symbol = wanted.rpartition(":")
+    if not _NAME.fullmatch(symbol):
+        raise UserError(f"--probe: not the name of a function: '{printable(wanted[:80])}'")
+    codes = {**programs.loader, KERNEL: programs.kernel}
+    if colon and program not in codes:
+        raise unknown("program", program, list(codes))
+    searched = {program: codes[program]} if colon else codes
+    found = [(name, code, function) for name, code in searched.items() if (function := code.function(symbol))]
+    if not found:
+        raise _no_such(symbol, searched)
+    yield from found
+
+
+def _no_such(symbol: str, searched: Mapping[str, Code]) -> UserError:
+    """No program has it: perhaps its compiler has put it into its callers."""
+    names = {function.name for code in searched.values() for function in code.functions}
+    where = ", ".join(name for name, code in searched.items() if code.functions) or "no program with symbols"
+    close = similar(symbol, names)
+    said = f"there is {', '.join(close)}; " if close else ""
+    return UserError(
+        f"--probe: no function {symbol} in {where}",
+        hint=f"{said}a function that the compiler has put into its callers cannot be seen",
+    )
+
+
+def _add(hooks: Hooks, code: Code, name: str, function: Function, extra: str) -> None:
+    arch = code.arch
+    taken = f"{caller(arch)} reg {arch.registers.stack} {_arguments(arch)}"
+    returned = len(hooks.names) + 2
+    result = f"returns {returned} {arch.registers.result}"
+    hooks.add(ASKED + name, function.address, f"every {taken} {result} {extra}".rstrip())
+    # It has no address of its own: the function may go on anywhere.
+    hooks.names[returned] = f"{ASKED}{name}{RETURNED}"
+
+
+def _arguments(arch: Architecture) -> str:
+    return argument(arch, *range(min(_ARGUMENTS, len(arch.registers.arguments))))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""System calls of all processes (`record --syscalls`): each call and return, and the files they look up.
+
+What strace tells of a program, for all of them from init on, without a process that is stopped at each call:
+the functions of the kernel that carry the calls out are watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bootscope.arch.model import Architecture
+from bootscope.capture.record import RETURNED, SYSCALL, SYSCALL_FILE
+from bootscope.core.errors import UserError
+from bootscope.emulator.probes import NOTHING, Hooks
+from bootscope.image.code import Code, Function
+
+_LOOKS_UP = ("do_filp_open", "filename_lookup")
+"""Take the name of a file, in the kernel's memory by then: struct filename begins with a pointer to it.
+Linux 3.10 to 6: fs/namei.c, include/linux/fs.h."""
+_ARGUMENTS = 4
+_NOT_THERE = "ni_syscall"
+_OLD_TIMES = "_time32"
+"""What the kernel calls those whose times have 32 bits."""
+
+
+def add(hooks: Hooks, kernel: Code) -> list[str]:
+    """Adds the hooks, and returns lines for the plugin. Raises UserError where the kernel has no symbols of
+    them."""
+    first, arch = len(hooks.names) + 1, kernel.arch
+    found = list(functions(kernel))
+    if not found:
+        raise UserError("--syscalls: the functions of system calls are not known: this kernel has no symbols")
+    taken = f"reg {arch.registers.stack} {_arguments(arch)}"
+    for name, function in found:
+        returned = len(hooks.names) + 2
+        result = f"returns {returned} {arch.registers.result}"
+        hooks.add(f"{SYSCALL}{name}", function.address, f"every {taken} {result}")
+        hooks.names[returned] = f"{SYSCALL}{name}{RETURNED}"
+    name_at = arch.registers.arguments[1]
+    for function_name in _LOOKS_UP:
+        hooks.entry(SYSCALL_FILE, kernel.function(function_name), f"{NOTHING} str {name_at}+0>0")
+    return [f"routine {first} {len(hooks.names)}"]
+
+
+def functions(kernel: Code) -> Iterator[tuple[str, Function]]:
+    """(system call, the kernel's function for it), one for each address."""
+    beginning, *others = kernel.arch.kernel.syscall_functions or ("",)
+    seen: set[int] = set()
+    for function in kernel.functions if beginning else ():
+        if function.name.startswith(beginning):
+            name = function.name.removeprefix(beginning)
+        elif function.name in others:
+            name = function.name.removeprefix("sys_")
+        else:
+            continue
+        name = name.removesuffix(_OLD_TIMES)
+        if name != _NOT_THERE and "." not in name and function.address not in seen:
+            seen.add(function.address)
+            yield name, function
+
+
+def _arguments(arch: Architecture) -> str:
+    """The items for what the caller gave; its registers are saved where the first argument points to."""
+    first, *_ = registers = arch.registers.arguments
+    if saved := arch.kernel.saved_arguments:
+        return " ".join(f"word {first}+{at}" for at in saved[:_ARGUMENTS])
+    return " ".join(f"reg {register}" for register in registers[:_ARGUMENTS])
