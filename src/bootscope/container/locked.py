@@ -57,7 +57,7 @@ def lock_path() -> Path:
 
 def read_lock(path: Path) -> Lock:
     """Reads a list. Raises ToolError where it is damaged."""
-    day, *lines = path.read_text().splitlines()
+    day, *lines = path.read_text().splitlines() or [""]
     found = [_LINE.fullmatch(line) for line in lines]
     bad = next((number for number, match in enumerate(found, start=2) if not match), 0)
     if bad or not day.startswith("# ") or not found:

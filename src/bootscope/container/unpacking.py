@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -25,7 +26,7 @@ def unpack(deb: Path, root: Path) -> None:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             for member in archive:
                 _put(archive, member, root)
-    except tarfile.TarError as error:
+    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
         raise ToolError(f"{deb.name} holds no files that can be read: {error}") from error
 
 
@@ -36,9 +37,9 @@ def _members(deb: Path) -> Iterator[tuple[str, bytes]]:
         raise ToolError(f"{deb.name} is no package")
     while at + _HEAD_BYTES <= len(data):
         name, size = data[at : at + 16].decode("ascii", "replace"), data[at + 48 : at + 58].strip()
-        if not size.isdigit():
-            raise ToolError(f"{deb.name} is damaged at byte {at:,}")
         at += _HEAD_BYTES
+        if not size.isdigit() or at + int(size) > len(data):
+            raise ToolError(f"{deb.name} is damaged at byte {at:,}")
         yield name.strip().rstrip("/"), data[at : at + int(size)]
         at += int(size) + int(size) % 2
 
