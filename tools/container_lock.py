@@ -41,7 +41,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         apt = PrivateApt(work, mirror, SUITES, "amd64")
-        (work / "preferences").write_text(f"Package: {NEWER}\nPin: release n=*-backports\nPin-Priority: 990\n")
+        (work / "preferences").write_text(
+            f"Package: {NEWER}\nPin: release n=*-backports\nPin-Priority: 990\n"
+        )
         apt.apt("apt-get", "update", "-q")
         how = ("-y", "-q", "--no-install-recommends", "--print-uris")
         preferences = f"Dir::Etc::preferences={work}/preferences"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a worker can do, as Dask knows it: an abstract resource for each tool in its version.
 
-A task names the tools that go into its content id. Who lacks one, has another version, the same version as another
-distribution made it, another bootscope or another Dask, does not have the resource and gets no such task.
+A task names the tools that go into its content id. A worker that lacks one, has another version or
+another build of it, another bootscope or another Dask, does not have the resource and gets no such task.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def tool(name: str, version: str, made: str) -> str:
 
 @functools.cache
 def made(name: str) -> str:
-    """The hash of the files that do a tool's work, which distributions make in their own ways; empty where it is
-    not there."""
+    """The hash of the files that do a tool's work, which each distribution builds in its own way; empty where
+    it is not there."""
     program = shutil.which(name, path=search_path())
     if not program:
         return ""
@@ -94,6 +94,8 @@ def lacking(offers: Mapping[str, float], wanted: Iterable[str]) -> list[str]:
 def _words(name: str, there: Mapping[str, str]) -> str:
     """What is lacking, beside what is there."""
     what, equals, version = name.partition("=")
+    if what.startswith((f"{PREFIX}place ", f"{PREFIX}farm")):
+        return f"labgrid's {what.removeprefix(PREFIX)}"
     if not equals:
         return "this version of bootscope, or this kind of machine"
     wanted, has = version.partition(" ")[0], there.get(what, "").partition(" ")[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step that makes the tools container: packages unpacked, and what their scripts would do that is needed.
 
-    root/   the root folder: Debian's files, in opt/bootscope-tools Python packages and the commands bootscope and dask
-    new/    empty: where a root is put together when something runs (running.py)
+root/   the root folder: Debian's files, in opt/bootscope-tools Python packages and the commands bootscope and dask
+new/    empty: where a root is put together when something runs (running.py)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bootscope.builder.ids import file_sha256
 from bootscope.builder.step import Context, Step
 from bootscope.container import fetching
 from bootscope.container.locked import PYTHON_LOCK, Lock, lock_path, read_lock
-from bootscope.container.running import COMMANDS, NEW, OPT, PROGRAM, PYTHON, ROOT, Inside, environment
+from bootscope.container.running import COMMANDS, NEW, PROGRAM, PYTHON, ROOT, Inside, environment
 from bootscope.container.unpacking import MERGED, unpack
 
 _LINKS = {"usr/bin/cc": "gcc", "usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils"}
@@ -58,7 +58,9 @@ def _set_up(root: Path) -> None:
     for link, target in _LINKS.items():
         (root / link).symlink_to(target)
     authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
-    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(b"".join(path.read_bytes() for path in authorities))
+    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(
+        b"".join(path.read_bytes() for path in authorities)
+    )
     for name in _COMMANDS:
         path = root / COMMANDS[1:] / name
         path.write_text(f'#!/bin/sh\nexec python3 -P -m {name} "$@"\n')
@@ -72,8 +74,24 @@ def _add_python(context: Context) -> None:
     pip = next((root / "usr/share/python-wheels").glob("pip-*.whl"))
     lock = context.scratch / PYTHON_LOCK.name
     shutil.copyfile(PYTHON_LOCK, lock)
-    words = ["--quiet", "--no-deps", "--no-compile", "--require-hashes", "--only-binary", ":all:", "--no-cache-dir"]
-    words += ["--disable-pip-version-check", "--root-user-action", "ignore", "--target", PYTHON, "-r", str(lock)]
+    words = [
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--no-cache-dir",
+    ]
+    words += [
+        "--disable-pip-version-check",
+        "--root-user-action",
+        "ignore",
+        "--target",
+        PYTHON,
+        "-r",
+        str(lock),
+    ]
     _inside(context, "python3", f"/{pip.relative_to(root)}/pip", "install", *words)
     shutil.rmtree(root / PYTHON[1:] / "bin", ignore_errors=True)
     # By the hash of a source: its time differs wherever it is unpacked.
