@@ -3,7 +3,7 @@
 
     python tools/container_lock.py
 
-It takes what bootscope's tools are packaged in (core/tools.py), what builds need besides, and all that they depend
+It takes the packages of bootscope's tools (core/tools.py), what builds need besides, and all that these depend
 on. QEMU is that of the backports, for Debian 12's own is too old.
 """
 
@@ -25,10 +25,10 @@ from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
 SUITES = "bookworm bookworm-backports"
 NEWER = "qemu* opensbi seabios"
 """Taken from the backports."""
-ESSENTIAL = """base-files bash coreutils dash debianutils diffutils findutils grep gzip hostname libc-bin mawk perl-base
-    sed tar util-linux"""
-BESIDES = """ca-certificates cpio debian-archive-keyring libc6-dev libelf-dev libgnutls28-dev libssl-dev patch perl
-    pkg-config python3 python3-dev python3-pip-whl python3-setuptools uuid-dev
+ESSENTIAL = """base-files bash coreutils dash debianutils diffutils findutils grep gzip hostname libc-bin mawk
+    perl-base sed tar util-linux"""
+BESIDES = """ca-certificates cpio debian-archive-keyring libc6-dev libelf-dev libgnutls28-dev libssl-dev patch
+    perl pkg-config python3 python3-dev python3-pip-whl python3-setuptools uuid-dev
     libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross"""
 LEFT_OUT = {"sigrok-cli", "gcc-x86-64-linux-gnu", "binutils-x86-64-linux-gnu"}
 """For boards on a desk; and the machine's own compiler has another package."""
@@ -41,9 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         apt = PrivateApt(work, mirror, SUITES, "amd64")
-        (work / "preferences").write_text(
-            f"Package: {NEWER}\nPin: release n=*-backports\nPin-Priority: 990\n"
-        )
+        pin = f"Package: {NEWER}\nPin: release n=*-backports\nPin-Priority: 990\n"
+        (work / "preferences").write_text(pin)
         apt.apt("apt-get", "update", "-q")
         how = ("-y", "-q", "--no-install-recommends", "--print-uris")
         preferences = f"Dir::Etc::preferences={work}/preferences"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools container's packages: fetched by hash, unpacked; damaged, hostile and missing ones are refused."""
+"""The tools container's packages: fetched by hash, unpacked; damaged, hostile, missing ones are refused."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_damaged_list_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_machine_without_a_list_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locked.platform, "machine", lambda: "ppc64le")
+    monkeypatch.setattr("platform.machine", lambda: "ppc64le")
     with pytest.raises(ToolError, match="no tools container for ppc64le"):
         locked.lock_path()
 
@@ -144,7 +144,7 @@ def test_a_computer_without_user_namespaces_is_told(tmp_path: Path, monkeypatch:
     (tmp_path / "unshare").write_text("#!/bin/sh\necho unshare: Operation not permitted >&2\nexit 1\n")
     (tmp_path / "unshare").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(ToolError, match="needs user namespaces.*Operation not permitted") as told:
+    with pytest.raises(ToolError, match=r"needs user namespaces.*Operation not permitted") as told:
         running.Inside(tmp_path).check()
     assert "bootscope help cluster" in (told.value.hint or "")
 

@@ -19,12 +19,11 @@ import msgspec
 
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.plan import Built, steps_of
-from bootscope.builder.progress import Progress
 from bootscope.builder.share import Share
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner, Step, read_meta
 from bootscope.builder.steps import plugin
-from bootscope.capture.record import BootInfo, Part
+from bootscope.capture.record import Part
 from bootscope.capture.saving import save
 from bootscope.capture.store import Store
 from bootscope.cluster import farm_desk, goods
@@ -43,6 +42,7 @@ from bootscope.cluster.orders import (
     MeasureOrder,
     failure_of,
 )
+from bootscope.cluster.watch import Ended, Watch
 from bootscope.core.errors import BoardError, BootscopeError, SpaceError, StepError, ToolError
 from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, system_dir
@@ -50,10 +50,6 @@ from bootscope.system.load import LoadedSystem, system_dir
 _ASKED = msgspec.json.Decoder(Asked)
 _UNPACK = "unpack-"
 _MOST_LOG_BYTES = 1 << 20
-
-
-class Ended(KeyboardInterrupt):
-    """Nobody wants this work any more; builds and recordings tidy up as for Ctrl-C."""
 
 
 class UnfitError(BootscopeError):
@@ -73,35 +69,6 @@ class Fetch(Protocol):
 
     def __call__(self, holder: str, kind: str, name: str, to: Path) -> None:
         """Writes the parcel of a thing into a file. Raises OSError and ToolError."""
-
-
-@dataclass
-class Watch(Progress):
-    """Looks whether the work is still wanted, whenever a build or a boot goes on."""
-
-    stop: threading.Event
-
-    def look(self) -> None:
-        if self.stop.is_set():
-            raise Ended
-
-    def begin(self, step: str, what: str) -> None:
-        self.look()
-
-    def update(self, done: int, total: int | None, unit: str) -> None:
-        self.look()
-
-    def boot_begins(self, number: int, total: int) -> None:
-        self.look()
-
-    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
-
-    def tick(self, time_ns: int, phase: str) -> None:
-        self.look()
-
-    def boot_ended(self, info: BootInfo) -> None: ...
-
-    def counting(self, core: str) -> None: ...
 
 
 @dataclass

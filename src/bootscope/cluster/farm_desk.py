@@ -39,7 +39,7 @@ class Listening(Observer):
 def measure(order: MeasureOrder, store: Store, observer: Observer) -> None:
     """Measures the boots that are ordered, as a run in the store; the place is given back whatever happens.
 
-    Raises BoardError for a place that somebody else holds, or that has no power control; UserError, ToolError.
+    Raises BoardError for a place that somebody else holds, or without power control; UserError, ToolError.
     """
     end = end_of(order.board, order.end)
     with farm.held(order.wish, observer.says) as place:

@@ -26,8 +26,8 @@ _CHECK_S = 5.0
 _COMING_S = 30.0
 _TRIES = 6
 _SAME = (
-    "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all of it in "
-    "the tools container (bootscope help cluster)"
+    "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all of "
+    "it in the tools container (bootscope help cluster)"
 )
 _ANSWER = msgspec.json.Decoder(Answer)
 
@@ -71,11 +71,11 @@ class Tasks:
         booted: str = "",
         hint: str = _SAME,
     ) -> tuple[Answer, bytes]:
-        """The answer to an order that `make` makes for a token, by a worker with the resources `wanted`; best by
-        one `near`, which has what is needed.
+        """The answer to an order that `make` makes for a token, by a worker with the resources `wanted`; best
+        by one `near`, which has what is needed.
 
-        Raises LostThingsError where something must be built again; ToolError, with the `hint`, where no worker
-        has the resources, or all attempts failed; LostClusterError; SpaceError where all disks are full.
+        Raises LostThingsError where something must be built again; ToolError, with the `hint`, where no
+        worker has the resources, or all attempts failed; LostClusterError; SpaceError where all disks are full.
         """
         why = ""
         for attempt in range(_TRIES):

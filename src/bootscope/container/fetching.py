@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages of the tools container, fetched from a mirror of Debian's archive and compared with their hashes."""
+"""The packages of the tools container, from a mirror of Debian's archive, checked by their hashes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is in the tools container: Debian packages, each by its path on a mirror and its SHA-256.
 
-    debian12-amd64.lock   `# DATE` of the archive that they were taken from, then a line `SHA256 BYTES PATH` each
+    debian12-amd64.lock   `# DATE` of the archive that has them, then a line `SHA256 BYTES PATH` each
     python.lock           Python packages with their hashes, as pip reads them
 
 tools/container_lock.py writes the first, `make lock` the second.

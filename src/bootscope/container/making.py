@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step that makes the tools container: packages unpacked, and what their scripts would do that is needed.
+"""The step that makes the tools container: packages unpacked, and set up as far as that is needed.
 
-root/   the root folder: Debian's files, in opt/bootscope-tools Python packages and the commands bootscope and dask
+root/   the root folder: Debian's files; in opt/bootscope-tools Python packages, commands bootscope and dask
 new/    empty: where a root is put together when something runs (running.py)
 """
 
@@ -26,7 +26,7 @@ _NOT_COMPILED = "/(test|tests|lib2to3)/"
 
 
 def step() -> Step:
-    """The step `container`; its id is that of what it holds. Raises ToolError where this machine has no list."""
+    """The step `container`, with an id of what is in it. Raises ToolError where this machine has no list."""
     lock = read_lock(lock_path())
 
     def work(context: Context) -> None:
@@ -58,9 +58,8 @@ def _set_up(root: Path) -> None:
     for link, target in _LINKS.items():
         (root / link).symlink_to(target)
     authorities = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
-    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(
-        b"".join(path.read_bytes() for path in authorities)
-    )
+    bundle = b"".join(path.read_bytes() for path in authorities)
+    (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(bundle)
     for name in _COMMANDS:
         path = root / COMMANDS[1:] / name
         path.write_text(f'#!/bin/sh\nexec python3 -P -m {name} "$@"\n')
@@ -68,8 +67,8 @@ def _set_up(root: Path) -> None:
 
 
 def _add_python(context: Context) -> None:
-    """A worker's Python packages, by the container's own pip; and all modules compiled, since nothing can be written
-    there later."""
+    """A worker's Python packages, by the container's own pip; and all modules compiled, since nothing can be
+    written there later."""
     root = context.out / ROOT
     pip = next((root / "usr/share/python-wheels").glob("pip-*.whl"))
     lock = context.scratch / PYTHON_LOCK.name

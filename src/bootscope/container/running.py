@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program in the tools container, by user namespaces of the kernel: no root, no daemon, nothing to install.
+"""Runs a program in the tools container, by user namespaces of the kernel: without root and without a daemon.
 
-The program sees the container's own /usr, /etc and /var, and of this computer the home folder, the working folder,
-/tmp, /dev, /proc, /sys, the network, and folders that are named, at their own paths. It cannot change the container.
+The program sees the container's own /usr, /etc and /var, and of this computer the home folder, the working
+folder, /tmp, /dev, /proc, /sys, the network, and folders that are named, at their own paths. It cannot change
+the container.
 """
 
 from __future__ import annotations
@@ -73,13 +74,14 @@ class Inside:
         done = run([*_UNSHARE, "true"], check=False, timeout_s=60)
         if done.status:
             raise ToolError(
-                f"the tools container needs user namespaces, and this computer refuses them: {printable(done.output)}",
+                "the tools container needs user namespaces, and this computer refuses them: "
+                f"{printable(done.output)}",
                 hint="on Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; or run its root "
                 "folder with podman: bootscope help cluster",
             )
 
     def command(self, words: Iterable[str], folders: Iterable[Path], here: Path | None = None) -> list[str]:
-        """The command that runs `words` there with these folders, in the folder `here` (default: that of ours).
+        """The command that runs `words` there with these folders, in the folder `here` (default: ours).
 
         Raises UserError for a folder in a place that is the container's own.
         """

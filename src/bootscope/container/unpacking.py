@@ -48,9 +48,9 @@ def _put(archive: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
     name = PurePosixPath(member.name)
     if name.parts and name.parts[0] in MERGED:
         name = "usr" / name
-    if name.parts[:2] == ("usr", "share") and name.parts[2:3] and name.parts[2] in _LEFT_OUT:
-        if name.name != _LICENCE or not member.isfile():
-            return
+    is_licence = name.name == _LICENCE and member.isfile()
+    if not is_licence and any(name.is_relative_to(f"usr/share/{folder}") for folder in _LEFT_OUT):
+        return
     place = root / name
     if name.is_absolute() or ".." in name.parts or any((root / p).is_symlink() for p in name.parents[:-1]):
         raise ToolError(f"a package has the path {printable(member.name)}, which leads somewhere else")

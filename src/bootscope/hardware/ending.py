@@ -21,8 +21,9 @@ _TIMEOUT_S = 120.0
 
 
 class EndWish(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for: one of a milestone or `pin:EDGE`, a text of the console, a silence or a time since power on
-    in s; none for the board's `app-ready`, or `login`. `timeout_s` is when a boot is given up (None: 120 s)."""
+    """What is asked for: one of a milestone or `pin:EDGE`, a text of the console, a silence, or a time since
+    power on, in s; none for the board's `app-ready`, or `login`. `timeout_s` is when a boot is given up (None:
+    120 s)."""
 
     until: str | None = None
     text: str | None = None
@@ -32,8 +33,8 @@ class EndWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def end_of(board: RealBoard, wish: EndWish) -> End:
-    """The end that is asked for. Raises UserError for more than one, and for a milestone or edge that the board
-    does not have."""
+    """The end that is asked for. Raises UserError for more than one, and for a milestone or edge that the
+    board does not have."""
     given = [wish.until, wish.text, wish.silence_s, wish.time_s]
     if sum(value is not None for value in given) > 1:
         raise UserError("choose one end of a boot", hint="one of --until, --until-text, -silence and -time")
