@@ -3,8 +3,8 @@
 
     python tools/container_lock.py
 
-It takes the packages of bootscope's tools (core/tools.py), what builds need besides, and all that these depend
-on. QEMU is that of the backports, for Debian 12's own is too old.
+It takes the packages of bootscope's tools (core/tools.py), what builds need besides, and all that they
+depend on. QEMU is that of the backports, for Debian 12's own is too old.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ _CHECK_S = 5.0
 _COMING_S = 30.0
 _TRIES = 6
 _SAME = (
-    "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all of "
-    "it in the tools container (bootscope help cluster)"
+    "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all "
+    "of it in the tools container (bootscope help cluster)"
 )
 _ANSWER = msgspec.json.Decoder(Answer)
 
@@ -75,7 +75,7 @@ class Tasks:
         by one `near`, which has what is needed.
 
         Raises LostThingsError where something must be built again; ToolError, with the `hint`, where no
-        worker has the resources, or all attempts failed; LostClusterError; SpaceError where all disks are full.
+        worker has the resources, or all attempts failed; LostClusterError; SpaceError where disks are full.
         """
         why = ""
         for attempt in range(_TRIES):

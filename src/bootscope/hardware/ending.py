@@ -22,8 +22,8 @@ _TIMEOUT_S = 120.0
 
 class EndWish(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked for: one of a milestone or `pin:EDGE`, a text of the console, a silence, or a time since
-    power on, in s; none for the board's `app-ready`, or `login`. `timeout_s` is when a boot is given up (None:
-    120 s)."""
+    power on, in s; none for the board's `app-ready`, or `login`. `timeout_s` is when a boot is given up
+    (None: 120 s)."""
 
     until: str | None = None
     text: str | None = None
