@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
@@ -16,15 +15,6 @@ from pathlib import Path
 from tests.command import environment
 
 _PATIENCE_S = 120.0
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 @dataclass
@@ -59,10 +49,20 @@ class Dask:
         whole = {**environment(), **self.env, **env}
         with (self.folder / "dask.log").open("ab") as log:
             made = subprocess.Popen(
-                [*self.program, *words], cwd=self.folder, env=whole, stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                [*self.program, *words],
+                cwd=self.folder,
+                env=whole,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
             )
         self._processes.append(made)
         return made
+
+    @property
+    def scheduler(self) -> subprocess.Popen[bytes]:
+        """Its process."""
+        return self._processes[0]
 
     @property
     def log(self) -> str:

@@ -23,7 +23,7 @@ TAKEN = "acquired by worker-pc/runner"
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Dask]]:
-    """A farm, and a cluster whose one worker is of it. The client knows neither labgrid nor the coordinator."""
+    """A farm, and a cluster whose one worker reaches it; the client does not."""
     folder = tmp_path_factory.mktemp("farm")
     with contextlib.ExitStack() as at_end:
         board, switch = at_desk(folder)
@@ -114,7 +114,10 @@ def test_a_board_that_is_lost_keeps_the_boots_before(bootscope: Bootscope, tmp_p
     ("words", "told"),
     [
         (("--board", "serial:/dev/ttyUSB0"), "--cluster takes a board of a labgrid farm"),
-        (("--board", "labgrid:desk", "--power-on", "a", "--power-off", "b"), "--power-on is done by this computer"),
+        (
+            ("--board", "labgrid:desk", "--power-on", "a", "--power-off", "b"),
+            "--power-on is done by this computer",
+        ),
         (("--board", "labgrid:desk", "--labgrid-env", "a.yaml"), "--labgrid-env is done by this computer"),
         (("--board", "labgrid:desk", "--until", "moon"), "unknown milestone 'moon'"),
     ],
