@@ -20,6 +20,7 @@ from bootscope.cli.progress import teller
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
 from bootscope.emulator.executor import Executor, Here
+from bootscope.hardware.ending import end_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -56,6 +57,9 @@ def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
             f"{board.name} is switched or watched by this computer, and cannot be measured by a cluster",
             hint="leave [power] on and off, by_hand and [pins] out of its file: labgrid switches the place",
         )
+    board = board_options.told(board, args)
+    wish, end = board_options.wish(board, args), board_options.end_wish(args)
+    end_of(board, end)
     from bootscope.cluster.connect import connected
     from bootscope.cluster.farm_boards import FarmBoards
 
@@ -63,9 +67,7 @@ def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
     with connected(args.cluster) as client:
         _warn(client, tell)
         boards = FarmBoards(client, Cache(cache_dir()), tell)
-        wish = board_options.wish(board, args)
-        end, boots = board_options.end_wish(args), args.n or board_options.MOST_BOOTS
-        return boards.measure(store, board_options.told(board, args), wish, end, boots)
+        return boards.measure(store, board, wish, end, args.n or board_options.MOST_BOOTS)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from bootscope.cluster.recordings import reserved, take
 from bootscope.cluster.stock import Stock
 from bootscope.cluster.tasks import Tasks
 from bootscope.hardware import farm
-from bootscope.hardware.ending import EndWish, end_of
+from bootscope.hardware.ending import EndWish
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,7 +38,6 @@ class FarmBoards:
         Raises UserError, BoardError where somebody else holds the place, and ToolError where no worker can
         reach it.
         """
-        end_of(board, end)
         wanted = places.asked(wish)
         with reserved(store, board.name) as run_id:
 
