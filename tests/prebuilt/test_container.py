@@ -61,7 +61,7 @@ def test_it_shows_this_computers_files_and_keeps_its_own(outside: Bootscope, tmp
     told = inside(outside, "sh", "-c", script)
     assert told == "herekept\n"
     assert (tmp_path / "new").exists()
-    words = ("sh", "-c", "pwd; command -v bootscope dask cc awk")
+    words = ("sh", "-c", "pwd; for name in bootscope dask cc awk; do command -v $name; done")
     told = inside(outside, *words)
     own = [f"/opt/bootscope-tools/bin/{name}" for name in ("bootscope", "dask")]
     assert told.split() == [str(Path.cwd()), *own, "/usr/bin/cc", "/usr/bin/awk"]
