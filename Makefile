@@ -99,6 +99,9 @@ lock:
 		--output-file=requirements.lock pyproject.toml
 	pip-compile -q --strip-extras --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
 		--extra dev --output-file=requirements-dev.lock pyproject.toml
+	pip-compile -q --strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+		--constraint requirements-dev.lock --extra cluster --extra share \
+		--output-file=src/bootscope/container/python.lock pyproject.toml
 	sed -n 's/^ *"\(labgrid.*\)",$$/\1/p' pyproject.toml | pip-compile -q --strip-extras --generate-hashes \
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 		--output-file=requirements-labgrid.lock -

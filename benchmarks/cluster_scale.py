@@ -171,7 +171,7 @@ def main() -> None:
     print(f"critical path: {path_s:.0f} s, of {len(endless.waited)} waits:")
     for title, time_s in endless.waited:
         print(f"  {time_s:7.1f} s  {title}")
-    print(" workers   time s  faster  beside the path s  faster  in vain s")
+    print(" workers   time s  faster  beside the path s  faster  not needed s")
     alone_s = 0.0
     for count in args.workers:
         found, search = searched(journal, loaded, count)

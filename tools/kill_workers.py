@@ -9,6 +9,7 @@ Prints the accepted techniques of each search, for a comparison with those of a 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -26,12 +27,12 @@ SPAWNED = "from multiprocessing.spawn import"
 def workers(of: int) -> list[psutil.Process]:
     """The workers that a search has started: Python processes that multiprocessing made."""
     found = []
-    for child in psutil.Process(of).children():
-        try:
-            if any(SPAWNED in word for word in child.cmdline()):
-                found.append(child)
-        except psutil.Error:
-            continue
+    # Whoever is looked at may end meanwhile, the search as well.
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(of).children():
+            with contextlib.suppress(psutil.Error):
+                if any(SPAWNED in word for word in child.cmdline()):
+                    found.append(child)
     return found
 
 
@@ -53,8 +54,9 @@ def main() -> None:
             if found := workers(search.pid):
                 victim = draw.choice(found)
                 print(f"killed worker {victim.pid} after {time.monotonic() - begun:.0f} s", flush=True)
-                victim.kill()
-                killed += 1
+                with contextlib.suppress(psutil.Error):
+                    victim.kill()
+                    killed += 1
     print(f"status {search.returncode} after {time.monotonic() - begun:.0f} s, {killed} workers killed")
     if search.returncode == 0:
         print(f"accepted: {json.loads(out)['accepted']}")

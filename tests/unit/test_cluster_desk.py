@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -147,12 +148,26 @@ def test_a_worker_says_which_tools_it_has() -> None:
     assert abilities.lacking(offers, wanted) == []
     assert abilities.lacking({}, wanted) == ["bootscope"]
     make = next(name for name in wanted if "make=" in name)
+    version = make.partition("=")[2].partition(" ")[0]
     others = {name: amount for name, amount in offers.items() if name != make}
-    assert abilities.lacking(others, wanted) == [f"make {make.partition('=')[2]} (has none)"]
-    older = {**others, abilities.tool("make", "1.0"): 1.0}
-    assert abilities.lacking(older, wanted) == [f"make {make.partition('=')[2]} (has 1.0)"]
-    strange = {name: amount for name, amount in offers.items() if name != abilities.program()}
-    assert "this version of bootscope" in abilities.lacking(strange, wanted)[0]
+    assert abilities.lacking(others, wanted) == [f"make {version} (has none)"]
+    older = {**others, abilities.tool("make", "1.0", abilities.made("make")): 1.0}
+    assert abilities.lacking(older, wanted) == [f"make {version} (has 1.0)"]
+    patched = {**others, abilities.tool("make", version, abilities.made("bc")): 1.0}
+    assert abilities.lacking(patched, wanted) == [f"make {version} (has another build of it)"]
+    for other in (abilities.program(), abilities.dask()):
+        strange = {name: amount for name, amount in offers.items() if name != other}
+        assert len(abilities.lacking(strange, wanted)) == 1
+
+
+def test_a_compiler_is_known_by_its_own_files_behind_a_wrapper(tmp_path: Path) -> None:
+    """Some distributions put ccache under a compiler's name."""
+    (tmp_path / "cc").write_text(f'#!/bin/sh\nexec {shutil.which("cc")} "$@"\n')
+    (tmp_path / "cc").chmod(0o755)
+    script = "from bootscope.cluster import abilities; print(abilities.made('cc'))"
+    env = environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = subprocess.run(python(script), env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == abilities.made("cc") != ""
 
 
 FULL = f"""

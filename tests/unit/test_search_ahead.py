@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many hands: a search works ahead, decides as with one, and counts what was in vain."""
+"""Many hands: a search works ahead, decides as with one, and counts what was not needed."""
 
 from __future__ import annotations
 
@@ -57,4 +57,4 @@ def test_what_was_foreseen_in_vain_is_counted(scene: Make) -> None:
     begun = len(set(bench_of(search).built))
     assert ahead.wasted == begun - asked
     assert ahead.wasted > 0
-    assert f"{ahead.wasted} of them in vain" in ahead.line()
+    assert f"{ahead.wasted} of them were begun early and not needed" in ahead.line()

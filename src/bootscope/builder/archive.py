@@ -22,7 +22,7 @@ from bootscope.core.process import environment, run
 from bootscope.system.model import Archive, Package, PackageSet
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-_HELPER = Path("/usr/lib/apt/apt-helper")
+HELPER = Path("/usr/lib/apt/apt-helper")
 _OTHER_NAMES = ("stable", "oldstable")
 """A mirror renews the folders of a suite's names one after the other. While one of them has a new list of
 indexes and the old indexes, which takes hours at some, the other is whole."""
@@ -119,7 +119,7 @@ class PrivateApt:
             version = re.search(r"^Version: (\S+)$", stanza, re.MULTILINE)
             if found and folder and version:
                 uri = f"{self._mirror}/{folder[1]}/{name}"
-                self.apt(_HELPER, "download-file", uri, self._work / name, f"SHA256:{found[1]}")
+                self.apt(HELPER, "download-file", uri, self._work / name, f"SHA256:{found[1]}")
                 return Fetched(self._work / name, version[1])
         raise ToolError(f"the archive has no {name} in the source package {source}")
 

@@ -97,6 +97,13 @@ class Cache:
                 fcntl.flock(f, fcntl.LOCK_SH)
             yield
 
+    def keep(self, step_id: str) -> None:
+        """Keeps a finished step from being pruned for as long as this process runs, and the program that it
+        becomes."""
+        held = os.open(self._locks / step_id, os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        os.set_inheritable(held, True)
+
     @contextlib.contextmanager
     def workspace(self) -> Iterator[Path]:
         """A new folder for work in progress, removed at the end; its owner's lock guards it."""

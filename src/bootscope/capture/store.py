@@ -105,6 +105,11 @@ class Store:
         """Makes the folder of a new run, named by the time and `name`."""
         return self.runs / self.new_run_id(name, datetime.now().astimezone())
 
+    def mark(self, run_id: str) -> None:
+        """Labels a run that was made elsewhere as those are that are made here."""
+        if self._marks:
+            self.label(run_id, self._marks)
+
     @contextlib.contextmanager
     def recording(self, run_id: str) -> Iterator[Path]:
         """The folder of a run, while its recorder is at work."""

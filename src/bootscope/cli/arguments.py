@@ -67,15 +67,22 @@ class Parser(argparse.ArgumentParser):
         return [n for n, action in shown if n.startswith("--") and action.help != argparse.SUPPRESS]
 
     def _misspelt(self, words: Sequence[str]) -> Iterator[str]:
-        """Options that there are none of, up to where a verb's own begin."""
+        """Options that there are none of, up to where those of a verb, or of another program, begin."""
         known = [name for name in self._option_string_actions if name.startswith("--")]
+        own = self._words_before_another_program()
         for word in words:
-            if word == "--" or (self._subparsers and not word.startswith("-")):
+            if word == "--" or own == 0 or (self._subparsers and not word.startswith("-")):
                 return
+            own -= not word.startswith("-")
             name = word.partition("=")[0]
             # What has a space in it is a value, and the beginning of an option stands for it.
             if name.startswith("--") and " " not in name and not any(o.startswith(name) for o in known):
                 yield name
+
+    def _words_before_another_program(self) -> int:
+        """How many words of its own a verb takes before another program's; -1 where it takes none."""
+        plain = [action.nargs for action in self._actions if not action.option_strings]
+        return plain.index(argparse.REMAINDER) if argparse.REMAINDER in plain else -1
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raises UserError for a value that is none of an option's choices."""

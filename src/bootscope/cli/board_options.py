@@ -13,27 +13,19 @@ from pathlib import Path
 import msgspec
 
 from bootscope.boards.physical import DEFAULT_RATE, PowerSetting, RealBoard
-from bootscope.boards.pins import edge_names
-from bootscope.capture.measured import END_TEXT
 from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
-from bootscope.core.errors import UserError, printable, unknown
-from bootscope.core.text import visible
+from bootscope.core.errors import UserError, printable
 from bootscope.hardware import farm
-from bootscope.hardware.console_monitor import marker_of
+from bootscope.hardware.ending import EndWish, end_of
 from bootscope.hardware.measuring import Observer, Order
 from bootscope.hardware.power import Already, ByHand, Commands, Power
-from bootscope.hardware.stop_conditions import NS, End
-from bootscope.readers.markers import MARKERS, said
+from bootscope.hardware.stop_conditions import End
 
 FARM = "labgrid"
 """The kind of a console that a farm knows."""
 MOST_BOOTS = 10
 """By default, where the board can be switched."""
-_DEFAULT_UNTIL = "login"
-_PIN = "pin:"
-"""In front of the name of an edge."""
-_TIMEOUT_S = 120.0
 
 
 @contextlib.contextmanager
@@ -46,10 +38,10 @@ def ordered(
     """
     if board.console.kind != FARM:
         refuse(args, FARM_OPTIONS, "is for a board of a labgrid farm", "--board labgrid:PLACE")
-    board = _told(board, args)
-    end = _end(board, args)
+    board = told(board, args)
+    end = end_of(board, end_wish(args))
     if board.console.kind == FARM:
-        with farm.held(_wish(board, args), observer.says, deploy=deploy) as place:
+        with farm.held(wish(board, args), observer.says, deploy=deploy) as place:
             yield _order(board, end, args.n, place), place
     else:
         yield _order(board, end, args.n, None), None
@@ -133,7 +125,7 @@ def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | No
     return Order(board, power, end, boots)
 
 
-def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
+def wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
     """What is asked of a farm."""
     env = str(Path(args.labgrid_env).absolute()) if args.labgrid_env else ""
     if env and not Path(env).is_file():
@@ -151,7 +143,7 @@ def _wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
     )
 
 
-def _told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
+def told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
     """The board with what the command line says of it."""
     if bool(args.power_on) != bool(args.power_off):
         raise UserError("--power-on and --power-off belong together", hint="give both, or --by-hand")
@@ -179,52 +171,12 @@ def _ask(text: str) -> None:
         sys.stdin.readline()
 
 
-def _end(board: RealBoard, args: argparse.Namespace) -> End:
-    given = [args.until, args.until_text, args.until_silence, args.until_time]
-    if sum(value is not None for value in given) > 1:
-        raise UserError("choose one end of a boot", hint="one of --until, --until-text, -silence and -time")
-    timeout_ns = int((args.timeout or _TIMEOUT_S) * NS)
-    if args.until_text is not None:
-        if not args.until_text:
-            raise UserError("--until-text needs a text")
-        text = args.until_text
-        words = f"'{visible(text.encode())}'"
-        return End(said(END_TEXT, text), words, text, timeout_ns=timeout_ns)
-    if args.until_silence is not None:
-        silence_ns = int(args.until_silence * NS)
-        return End(
-            None, f"a silence of {args.until_silence:g} s", silence_ns=silence_ns, timeout_ns=timeout_ns
-        )
-    if args.until_time is not None:
-        after_ns = int(args.until_time * NS)
-        words = f"{args.until_time:g} s after power on"
-        return End(None, words, after_ns=after_ns, timeout_ns=after_ns + timeout_ns)
-    texts = {name: milestone.console for name, milestone in board.milestones.items()}
-    name = args.until or ("app-ready" if "app-ready" in texts else _DEFAULT_UNTIL)
-    named = edge_names(board.pins) if board.pins else {}
-    marker = None if name.startswith(_PIN) else marker_of(name, texts)
-    if marker is None and (name.startswith(_PIN) or name in named):
-        return _at_pin(board, name.removeprefix(_PIN), timeout_ns)
-    if marker is None:
-        pins = (_PIN + known for known in named)
-        raise unknown("milestone", name, [*texts, *(m.name for m in MARKERS), *pins])
-    return End(marker, name, timeout_ns=timeout_ns)
-
-
-def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
-    """A boot ends at an edge. Raises UserError where that is not told while it comes."""
-    if board.pins is None:
-        raise UserError(
-            f"--until {_PIN}{printable(name)}: no pin is watched",
-            hint="[pins] in a board file; see: bootscope help pins",
-        )
-    named = edge_names(board.pins)
-    if name not in named:
-        raise unknown("edge", name, list(named))
-    if not board.pins.port:
-        raise UserError(
-            f"the edge '{printable(name)}' is known only after the boot: this analyser does not "
-            "report edges live",
-            hint="an Arduino or a Pico does so ([pins] port = ...); or end at a line, such as --until login",
-        )
-    return End(None, name, edge=named[name], timeout_ns=timeout_ns)
+def end_wish(args: argparse.Namespace) -> EndWish:
+    """Where boots are to end, as the command line says it."""
+    return EndWish(
+        until=args.until,
+        text=args.until_text,
+        silence_s=args.until_silence,
+        time_s=args.until_time,
+        timeout_s=args.timeout,
+    )

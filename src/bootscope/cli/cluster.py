@@ -6,13 +6,27 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
+from bootscope.boards.physical import RealBoard
 from bootscope.builder.cache import Cache
+from bootscope.capture.store import Store
+from bootscope.cli import board_options
 from bootscope.cli.arguments import option
+from bootscope.cli.board_options import FARM
+from bootscope.cli.common import refuse
 from bootscope.cli.progress import teller
+from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
 from bootscope.emulator.executor import Executor, Here
+from bootscope.hardware.ending import end_of
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_HERE_ONLY = ("labgrid_client", "labgrid_env", "labgrid_state", "power_on", "power_off", "by_hand")
+"""Options of a real board that name programs and files of this computer."""
 
 
 def add_cluster_option(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +39,35 @@ def add_cluster_option(parser: argparse.ArgumentParser) -> None:
         "processes here (local:N:FOLDER: each with a cache of its own in FOLDER), or ssh:HOST,HOST "
         "(bootscope help cluster)",
     )
+
+
+def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
+    """Measures a board of a farm by the workers of the cluster that reach it; returns the id of the run.
+
+    Raises UserError for what only this computer can do, and as :meth:`FarmBoards.measure` does.
+    """
+    if board.console.kind != FARM:
+        raise UserError(
+            "--cluster takes a board of a labgrid farm: its workers do not have the ports of this computer",
+            hint="--board labgrid:PLACE, or leave --cluster out",
+        )
+    refuse(args, _HERE_ONLY, "is done by this computer: leave it out, or --cluster")
+    if board.power.on or board.power.by_hand or board.pins:
+        raise UserError(
+            f"{board.name} is switched or watched by this computer, and cannot be measured by a cluster",
+            hint="leave [power] on and off, by_hand and [pins] out of its file: labgrid switches the place",
+        )
+    board = board_options.told(board, args)
+    wish, end = board_options.wish(board, args), board_options.end_wish(args)
+    end_of(board, end)
+    from bootscope.cluster.connect import connected
+    from bootscope.cluster.farm_boards import FarmBoards
+
+    tell = teller()
+    with connected(args.cluster) as client:
+        _warn(client, tell)
+        boards = FarmBoards(client, Cache(cache_dir()), tell)
+        return boards.measure(store, board, wish, end, args.n or board_options.MOST_BOOTS)
 
 
 @contextlib.contextmanager
@@ -45,9 +88,13 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
         use_ccache = not args.no_ccache and shutil.which("ccache") is not None
         executor = ClusterExecutor(client, Cache(cache_dir()), tell, args.jobs or 0, use_ccache)
         tell(f"cluster: {executor.hands} tasks at a time")
-        if client.scheduler.address.startswith("tcp:"):
-            tell("cluster: not encrypted: who reaches it can run programs there and here: help cluster")
+        _warn(client, tell)
         try:
             yield executor
         finally:
             tell(executor.counts.line())
+
+
+def _warn(client: Client, tell: Callable[[str], None]) -> None:
+    if client.scheduler.address.startswith("tcp:"):
+        tell("cluster: not encrypted: who reaches it can run programs there and here: help cluster")

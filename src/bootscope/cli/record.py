@@ -18,6 +18,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
 from bootscope.cli import board_options, named_image, record_image
 from bootscope.cli.arguments import flag, option, renamed
+from bootscope.cli.cluster import add_cluster_option, executor_of, measure
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
 from bootscope.cli.label import add_label_option
 from bootscope.cli.observers import Quiet, Shown, observer
@@ -25,6 +26,7 @@ from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
 from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.text import visible
 from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.emulator.plugin_config import Limits, default_until
 from bootscope.emulator.recording import Observer
@@ -39,6 +41,7 @@ FAILED = 3
 _LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
 _EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls")
 """Options that are for an emulated board alone."""
+_NO_CLUSTER = "is for systems that bootscope builds, and for boards of a labgrid farm"
 
 
 def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +121,7 @@ class Record(Verb):
         )
         add_label_option(parser)
         _add_emulated_options(parser)
+        add_cluster_option(parser)
         record_image.add_options(parser)
         board_options.add_options(parser)
         add_build_options(parser)
@@ -159,8 +163,9 @@ class Record(Verb):
         if until not in (known := milestones(loaded.system, board.boot_loader)):
             raise unknown("milestone", until, known)
         how = {"timeout_s": args.timeout or 900, "limits": limits}
-        bench = bench_of(args, observer(args.json), _store(args), **how)
-        run = bench.record(loaded, board, until, args.n or 1)
+        with executor_of(args) as executor:
+            bench = bench_of(args, observer(args.json), _store(args), executor=executor, **how)
+            run = bench.record(loaded, board, until, args.n or 1)
         return _tell(args.json, run, partial(_figures, run), _sameness(run))
 
 
@@ -212,6 +217,7 @@ def _refuse_image_options(args: argparse.Namespace) -> None:
 def _record_image(args: argparse.Namespace, limits: Limits) -> int:
     """Records an image that is built already; returns the exit code."""
     board_options.refuse_real_options(args, "an image", but=("until_text",))
+    refuse(args, ("cluster",), _NO_CLUSTER)
     made = record_image.record(args, _store(args), limits, args.system)
     about = {
         "until": made.until,
@@ -225,6 +231,7 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
 def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord) -> int:
     """Records an image that has a name; returns the exit code."""
     board_options.refuse_real_options(args, "an image", but=("until_text",))
+    refuse(args, ("cluster",), _NO_CLUSTER)
     why = f"is in the record of {record.name}: bootscope system import sets it"
     refuse(args, ("board", *record_image.IMAGE_OPTIONS), why)
     told = named_image.ending(record, args.until, args.until_text)
@@ -258,11 +265,15 @@ def _record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
     board, store = real_board(args.board, args.rate, args.tap_host), _store(args)
     watcher = Quiet() if args.json else Shown()
-    with board_options.ordered(board, args, watcher) as (order, _):
-        run_id = measure_run(store, order, watcher)
+    if args.cluster:
+        run_id = measure(args, store, board)
+    else:
+        with board_options.ordered(board, args, watcher) as (order, _):
+            run_id = measure_run(store, order, watcher)
     run = store.load_measured(run_id)
-    good = sum(boot.info.complete for boot in run.boots)
-    summary = f"{good} of {order.boots} boots reached {order.end.words}" if order.boots > 1 else ""
+    good, text = sum(boot.info.complete for boot in run.boots), run.info.end_text
+    end = f"'{visible(text.encode())}'" if text else run.info.until
+    summary = f"{good} of {run.info.asked} boots reached {end}" if run.info.asked > 1 else ""
     return _tell(args.json, run, partial(_measured_figures, run), summary)
 
 

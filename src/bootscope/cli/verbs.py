@@ -70,6 +70,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "write JSON schemas of the TOML files, with which editors complete and check",
     ),
     "cache": ("store:CacheVerb", "show the cache of sources and builds, or make room"),
+    "container": (
+        "container:Container",
+        "a folder with all tools at fixed versions: make it, or run a program in it, without root",
+    ),
     "doctor": ("doctor:Doctor", "show what works on this machine, what is missing, and how to install it"),
     "help": ("help:Help", "show a document on a topic, or list them"),
     "completion": ("completion:Completion", "print shell completion for bash, zsh or fish"),
@@ -92,6 +96,7 @@ GROUPS = {
         "build",
         "schema",
         "cache",
+        "container",
         "doctor",
         "completion",
     ),

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a worker can do, as Dask knows it: an abstract resource for each tool in its version.
 
-A task names the tools that go into its content id. Who lacks one, has another version, or another bootscope,
-does not have the resource and gets no such task.
+A task names the tools that go into its content id. A worker that lacks one, has another version or
+another build of it, another bootscope or another Dask, does not have the resource and gets no such task.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import importlib.metadata
 import platform
+import shutil
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from bootscope.builder.ids import tree_id
+from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.core.paths import package_dir, plugin_source_dir
+from bootscope.core.process import run, search_path
 from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS, look_up
 
 PREFIX = "bootscope:"
+_DASK = "distributed"
 PLENTY, SOME = 1e6, 1.0
 """A resource says what there is, and limits nothing: a worker has a million of it, a task takes one."""
 
@@ -31,22 +37,50 @@ def program() -> str:
     return f"{PREFIX}{code_id()}-{platform.machine()}"
 
 
-def tool(name: str, version: str) -> str:
-    """The resource of all who have a tool in that version."""
-    return f"{PREFIX}{name}={version}"
+def dask() -> str:
+    """The resource of all who have this version of Dask."""
+    return tool(_DASK, importlib.metadata.version(_DASK), "")
+
+
+def tool(name: str, version: str, made: str) -> str:
+    """The resource of all who have a tool in that version, made from the same files: `made` is their hash."""
+    return f"{PREFIX}{name}={version} {made}"
+
+
+@functools.cache
+def made(name: str) -> str:
+    """The hash of the files that do a tool's work, which each distribution builds in its own way; empty where
+    it is not there."""
+    program = shutil.which(name, path=search_path())
+    if not program:
+        return ""
+    is_compiler = name == "cc" or name.endswith("-gcc")
+    paths = _of_compiler(name) if is_compiler else [Path(program).resolve()]
+    return hashlib.sha256("".join(file_sha256(path) for path in paths).encode()).hexdigest()[:12]
+
+
+def _of_compiler(name: str) -> list[Path]:
+    """The compiler itself and the libraries that it links: what has its name may be ccache."""
+    asked = ("-print-prog-name=cc1", "-print-file-name=libc.a", "-print-file-name=libgcc.a")
+    told = (Path(run([name, words], timeout_s=60).output.strip()) for words in asked)
+    return [path for path in told if path.is_file()]
+
+
+def _tool(name: str) -> str:
+    """The resource of a tool as it is here; empty where it is missing or too old."""
+    found = look_up(name)
+    return tool(name, found.version, made(name)) if found.version and found.good else ""
 
 
 def offered() -> dict[str, float]:
     """What this computer has."""
-    found = {name: look_up(name) for name in (*TOOLS, *OPTIONAL_TOOLS)}
-    there = (tool(name, one.version) for name, one in found.items() if one.version and one.good)
-    return dict.fromkeys([program(), *there], PLENTY)
+    there = (_tool(name) for name in (*TOOLS, *OPTIONAL_TOOLS))
+    return dict.fromkeys([program(), dask(), *filter(None, there)], PLENTY)
 
 
 def asked(tools: Iterable[str]) -> dict[str, float]:
-    """What a task needs that names these tools: in the versions of this computer, which its id is made of."""
-    versions = ((name, look_up(name).version) for name in tools)
-    return dict.fromkeys([program(), *(tool(n, v) for n, v in versions if v)], SOME)
+    """What a task needs that names these tools: as they are here, since its id is made of their versions."""
+    return dict.fromkeys([program(), dask(), *filter(None, map(_tool, tools))], SOME)
 
 
 def lacking(offers: Mapping[str, float], wanted: Iterable[str]) -> list[str]:
@@ -54,14 +88,16 @@ def lacking(offers: Mapping[str, float], wanted: Iterable[str]) -> list[str]:
     there = {name.partition("=")[0]: name.partition("=")[2] for name in offers if name.startswith(PREFIX)}
     if not there:
         return ["bootscope"]
-    found = []
-    for name in wanted:
-        if name in offers:
-            continue
-        what, _, version = name.partition("=")
-        if not version:
-            found.append("this version of bootscope, or this kind of machine")
-        else:
-            has = f"has {there[what]}" if what in there else "has none"
-            found.append(f"{what.removeprefix(PREFIX)} {version} ({has})")
-    return found
+    return [_words(name, there) for name in wanted if name not in offers]
+
+
+def _words(name: str, there: Mapping[str, str]) -> str:
+    """What is lacking, beside what is there."""
+    what, equals, version = name.partition("=")
+    if what.startswith((f"{PREFIX}place ", f"{PREFIX}farm")):
+        return f"labgrid's {what.removeprefix(PREFIX)}"
+    if not equals:
+        return "this version of bootscope, or this kind of machine"
+    wanted, has = version.partition(" ")[0], there.get(what, "").partition(" ")[0]
+    told = "has another build of it" if has == wanted else f"has {has}" if has else "has none"
+    return f"{what.removeprefix(PREFIX)} {wanted} ({told})"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bootscope.cluster.kept_up import SETTINGS, kept_up
-from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.errors import LostClusterError, ToolError, UserError, printable
 from bootscope.core.hints import cluster
 from bootscope.core.paths import share_url
 
@@ -192,8 +192,14 @@ def _set_up(client: Client, caches: str) -> None:
 
 def _check_versions(client: Client, where: str) -> None:
     """Raises UserError where the scheduler has another version of Dask: the two may understand each other
-    wrongly."""
-    found = client.get_versions()
+    wrongly; LostClusterError where it is gone again."""
+    try:
+        found = client.get_versions()
+    except (OSError, TimeoutError) as error:
+        raise LostClusterError(
+            f"the scheduler at {where} went away as soon as it was reached: {printable(str(error))[:200]}",
+            hint="does it still run there?",
+        ) from error
     ours = found["client"]["packages"]["distributed"]
     theirs = ((found["scheduler"] or {}).get("packages") or {}).get("distributed")
     if theirs != ours:

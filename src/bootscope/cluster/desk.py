@@ -19,15 +19,14 @@ import msgspec
 
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.plan import Built, steps_of
-from bootscope.builder.progress import Progress
 from bootscope.builder.share import Share
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Runner, Step, read_meta
 from bootscope.builder.steps import plugin
-from bootscope.capture.record import BootInfo, Part
+from bootscope.capture.record import Part
 from bootscope.capture.saving import save
 from bootscope.capture.store import Store
-from bootscope.cluster import goods
+from bootscope.cluster import farm_desk, goods
 from bootscope.cluster.orders import (
     LOST,
     PLUGIN_STEP,
@@ -40,19 +39,17 @@ from bootscope.cluster.orders import (
     Given,
     Held,
     Made,
+    MeasureOrder,
     failure_of,
 )
-from bootscope.core.errors import BootscopeError, SpaceError, StepError, ToolError
+from bootscope.cluster.watch import Ended, Watch
+from bootscope.core.errors import BoardError, BootscopeError, SpaceError, StepError, ToolError
 from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, system_dir
 
 _ASKED = msgspec.json.Decoder(Asked)
 _UNPACK = "unpack-"
 _MOST_LOG_BYTES = 1 << 20
-
-
-class Ended(KeyboardInterrupt):
-    """Nobody wants this work any more; builds and recordings tidy up as for Ctrl-C."""
 
 
 class UnfitError(BootscopeError):
@@ -75,35 +72,6 @@ class Fetch(Protocol):
 
 
 @dataclass
-class Watch(Progress):
-    """Looks whether the work is still wanted, whenever a build or a boot goes on."""
-
-    stop: threading.Event
-
-    def _look(self) -> None:
-        if self.stop.is_set():
-            raise Ended
-
-    def begin(self, step: str, what: str) -> None:
-        self._look()
-
-    def update(self, done: int, total: int | None, unit: str) -> None:
-        self._look()
-
-    def boot_begins(self, number: int, total: int) -> None:
-        self._look()
-
-    def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
-
-    def tick(self, time_ns: int, phase: str) -> None:
-        self._look()
-
-    def boot_ended(self, info: BootInfo) -> None: ...
-
-    def counting(self, core: str) -> None: ...
-
-
-@dataclass
 class _Task:
     """What is found out while an order is carried out."""
 
@@ -111,6 +79,9 @@ class _Task:
     fetched: list[str] = field(default_factory=list)
     wrong: dict[str, str] = field(default_factory=dict)
     unpacked: int = 0
+    said: list[str] = field(default_factory=list)
+    kept: bytes = b""
+    """A recording that was cut off by the failure of the board."""
 
 
 def made(path: Path, built: bool) -> Made:
@@ -149,6 +120,9 @@ class Desk:
         try:
             if isinstance(order, BuildOrder):
                 answer = msgspec.structs.replace(answer, made=self._build(order, task))
+            elif isinstance(order, MeasureOrder):
+                run = self._measure(order, task)
+                answer = msgspec.structs.replace(answer, run_id=order.run_id)
             else:
                 run = self._boot(order, task)
                 answer = msgspec.structs.replace(answer, run_id=order.run_id)
@@ -156,6 +130,7 @@ class Desk:
             answer = msgspec.structs.replace(answer, stopped=True)
         except (BootscopeError, OSError) as error:
             answer = msgspec.structs.replace(answer, failure=self._failure(error))
+            run = task.kept
         finally:
             del self._stops[order.token]
         answer = msgspec.structs.replace(
@@ -163,6 +138,7 @@ class Desk:
             host_ms=round((time.monotonic() - begun) * 1000),
             fetched=tuple(task.fetched),
             unpacked=task.unpacked,
+            said=tuple(task.said),
             wrong=task.wrong,
         )
         return msgspec.json.encode(answer), run
@@ -281,7 +257,7 @@ class Desk:
         for holder in held.holders if held else ():
             if holder == self.address:
                 continue
-            task.watch._look()
+            task.watch.look()
             try:
                 with self.cache.workspace() as work:
                     self.fetch(holder, kind, name, work / "parcel")
@@ -316,8 +292,25 @@ class Desk:
                 order.timeout_s, order.limits,
             )  # fmt: skip
             record_run(store, whole, task.watch, order.run_id)
-            packed = work / "run.bsz"
-            save(store, [order.run_id], packed)
-            run = packed.read_bytes()
+            run = _packed(store, order.run_id, work)
         self.cache.prune(DEFAULT_LIMIT_BYTES, frozenset(order.ids.values()))
         return run
+
+    def _measure(self, order: MeasureOrder, task: _Task) -> bytes:
+        observer = farm_desk.Listening(task.watch.look, task.said)
+        with self.cache.workspace() as work:
+            store = Store(work / "store", says=lambda text: None)
+            try:
+                farm_desk.measure(order, store, observer)
+            except BoardError:
+                # The boots that were made until then are worth having.
+                if (store.runs / order.run_id).is_dir():
+                    task.kept = _packed(store, order.run_id, work)
+                raise
+            return _packed(store, order.run_id, work)
+
+
+def _packed(store: Store, run_id: str, work: Path) -> bytes:
+    """A run as `save` writes it."""
+    save(store, [run_id], work / "run.bsz")
+    return (work / "run.bsz").read_bytes()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +17,12 @@ from bootscope.builder.plan import Built
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Runner, Step
 from bootscope.builder.steps import plugin
-from bootscope.capture.loading import load
 from bootscope.capture.store import Store
 from bootscope.cluster import abilities, goods
 from bootscope.cluster.counts import Counts
 from bootscope.cluster.given import given_of
 from bootscope.cluster.orders import PLUGIN_STEP, BootOrder, BuildOrder, Failure, Given, Held, Made, error_of
+from bootscope.cluster.recordings import reserved, take
 from bootscope.cluster.stock import Stock
 from bootscope.cluster.tasks import LostThingsError, Tasks
 from bootscope.core.errors import BootscopeError, ToolError, UserError
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 _UNPACK = "unpack-"
 _TRIES = 5
-_COMING = ".coming-"
 
 
 @dataclass
@@ -175,7 +172,7 @@ class ClusterExecutor:
             )  # fmt: skip
 
         near = [holder for need in step.needs for holder in self._stock.holders(ids[need])]
-        answer, _ = self._tasks.ask(make, step.tools, near, lambda: _look(progress, stop))
+        answer, _ = self._tasks.ask(make, abilities.asked(step.tools), near, lambda: _look(progress, stop))
         if answer.failure:
             raise self._error(answer.failure, step_id)
         if answer.made is None or answer.made.step_id != step_id:
@@ -222,7 +219,7 @@ class ClusterExecutor:
     def record(self, store: Store, order: Order, runner: Runner, observer: Observer) -> str:
         plugin_id = order.plugin.parent.name
         needed = {*(order.built.ids[name] for name in order.built.results), plugin_id}
-        with _reserved(store, order.system.name) as run_id:
+        with reserved(store, order.system.name) as run_id:
             observer.boot_begins(1, order.boots)
 
             def make(token: str) -> BootOrder:
@@ -245,12 +242,12 @@ class ClusterExecutor:
         look: Callable[[], None],
         how: str,
     ) -> str:
-        tools = (order.board.arch.tools.qemu,)
+        wanted = abilities.asked([order.board.arch.tools.qemu])
         why = ""
         for _ in range(_TRIES):
             near = self._stock.holders(order.built.build_id)
             try:
-                answer, run = self._tasks.ask(make, tools, near, look, how)
+                answer, run = self._tasks.ask(make, wanted, near, look, how)
             except LostThingsError as lost:
                 why = str(lost)
                 self.build(self._systems[order.built.build_id], runner, Progress())
@@ -258,41 +255,14 @@ class ClusterExecutor:
             if answer.failure:
                 raise self._error(answer.failure, order.built.build_id)
             try:
-                self._load(store, answer.run_id, run)
+                with self._loading:
+                    take(store, self._stock.cache, answer.run_id, run)
                 return answer.run_id
             except UserError as error:
                 why = error.message
                 self._tell(f"  cluster: refused the recording of worker {answer.worker}: {why}")
                 self.counts.repeat()
         raise ToolError(f"no worker gives a recording as it should be: {why}")
-
-    def _load(self, store: Store, run_id: str, run: bytes) -> None:
-        """Takes a recording into the store, after its hashes were checked. Raises UserError for others."""
-        with self._loading, self._stock.cache.workspace() as work:
-            path = work / "run.bsz"
-            path.write_bytes(run)
-            found = load(store, path, [run_id])
-        if run_id not in found.loaded:
-            raise UserError(f"run {run_id} is there already")
-        store.index(run_id)
-
-
-@contextlib.contextmanager
-def _reserved(store: Store, system: str) -> Iterator[str]:
-    """A name for a run that nobody else takes meanwhile."""
-    base = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{system}"
-    for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
-        run_id, mark = f"{base}{suffix}", store.root / f"{_COMING}{base}{suffix}"
-        if (store.runs / run_id).exists():
-            continue
-        with contextlib.suppress(FileExistsError):
-            mark.mkdir()
-            try:
-                yield run_id
-            finally:
-                mark.rmdir()
-            return
-    raise ToolError(f"cannot name a new run in {store.runs}")
 
 
 def _ready(step: Step, done: set[str]) -> bool:

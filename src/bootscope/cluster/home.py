@@ -20,7 +20,7 @@ from distributed.utils import sync
 
 from bootscope.builder.cache import Cache
 from bootscope.builder.share import Share
-from bootscope.cluster import abilities, goods
+from bootscope.cluster import abilities, goods, places
 from bootscope.cluster.desk import Desk, made
 from bootscope.core import structs
 from bootscope.core.errors import BootscopeError, ToolError, to_stderr
@@ -66,8 +66,11 @@ class Home(WorkerPlugin):  # type: ignore[misc]
             "bootscope_send": self.send,
             "bootscope_take": self.take,
         }
-        offers = await asyncio.get_running_loop().run_in_executor(None, abilities.offered)
-        await worker.set_resources(**offers)
+        loop = asyncio.get_running_loop()
+        offers = await asyncio.gather(
+            loop.run_in_executor(None, abilities.offered), loop.run_in_executor(None, places.offered)
+        )
+        await worker.set_resources(**offers[0], **offers[1])
 
     def teardown(self, worker: Any) -> None:
         """Removes what was being sent."""

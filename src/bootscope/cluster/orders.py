@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bootscope.boards.physical import RealBoard
 from bootscope.boards.profile import Board
 from bootscope.builder.sources import Resolved
 from bootscope.capture.record import Part, SourceFact
@@ -18,6 +19,9 @@ from bootscope.core.errors import (
     UserError,
 )
 from bootscope.emulator.plugin_config import Limits
+from bootscope.hardware.ending import EndWish
+from bootscope.hardware.farm import Held as HeldPlace
+from bootscope.hardware.farm import Wish
 from bootscope.system.model import System
 
 PLUGIN_STEP = "plugin"
@@ -76,7 +80,19 @@ class BootOrder(msgspec.Struct, frozen=True, kw_only=True, tag="boot"):
     facts: dict[str, SourceFact]
 
 
-Asked = BuildOrder | BootOrder
+class MeasureOrder(msgspec.Struct, frozen=True, kw_only=True, tag="measure"):
+    """Boots of a board that stands in a farm, as a run called `run_id`: which place is `wish`, where they end
+    `end`."""
+
+    token: str
+    run_id: str
+    board: RealBoard
+    wish: Wish
+    end: EndWish
+    boots: int
+
+
+Asked = BuildOrder | BootOrder | MeasureOrder
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +120,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker answers: its address, how long it took, and one of the rest. `stopped`: it was told to.
-    `fetched`: ids that came from others; `unpacked`: sources that were unpacked for it."""
+    `fetched`: ids that came from others; `unpacked`: sources that were unpacked for it; `said`: what people
+    should know of it."""
 
     worker: str
     host_ms: int
@@ -114,13 +131,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     stopped: bool = False
     fetched: tuple[str, ...] = ()
     unpacked: int = 0
+    said: tuple[str, ...] = ()
     wrong: dict[str, str] = {}
 
 
 UNFIT, LOST = "unfit", "lost"
 """Kinds of failures that only clusters have."""
 _KINDS: dict[str, type[BootscopeError]] = {
-    kind.__name__: kind for kind in (UserError, BoardError, ToolError, SpaceError)
+    kind.__name__: kind for kind in (UserError, BoardError, ToolError, SpaceError, HeldPlace)
 }
 
 

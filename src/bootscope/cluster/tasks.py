@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,10 @@ _LOOK_S = 0.1
 _CHECK_S = 5.0
 _COMING_S = 30.0
 _TRIES = 6
+_SAME = (
+    "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all "
+    "of it in the tools container (bootscope help cluster)"
+)
 _ANSWER = msgspec.json.Decoder(Answer)
 
 
@@ -61,25 +65,25 @@ class Tasks:
     def ask(
         self,
         make: Callable[[str], Asked],
-        tools: Iterable[str],
+        wanted: Mapping[str, float],
         near: Iterable[str],
         look: Callable[[], None],
         booted: str = "",
+        hint: str = _SAME,
     ) -> tuple[Answer, bytes]:
-        """The answer to an order that `make` makes for a token, by a worker with these tools; best by one
-        `near`, which has what is needed.
+        """The answer to an order that `make` makes for a token, by a worker with the resources `wanted`; best
+        by one `near`, which has what is needed.
 
-        Raises LostThingsError where something must be built again; ToolError where no worker has the tools or
-        all attempts failed; LostClusterError; SpaceError where all disks are full.
+        Raises LostThingsError where something must be built again; ToolError, with the `hint`, where no
+        worker has the resources, or all attempts failed; LostClusterError; SpaceError where disks are full.
         """
-        wanted = abilities.asked(tools)
         why = ""
         for attempt in range(_TRIES):
             if attempt:
                 self.counts.repeat()
                 self.tell(f"  cluster: once more, since {why}")
                 self.stock.refresh()
-            self.check(wanted, look)
+            self.check(wanted, look, hint)
             order = make(os.urandom(8).hex())
             answer, run, why = self._once(order, wanted, self._free(near, wanted), attempt, look)
             if answer is None:
@@ -101,28 +105,26 @@ class Tasks:
                 return answer, run
         raise ToolError(f"the cluster could not do it in {_TRIES} attempts; the last failed since {why}")
 
-    def check(self, wanted: Iterable[str], look: Callable[[], None] = lambda: None) -> None:
+    def check(
+        self, wanted: Iterable[str], look: Callable[[], None] = lambda: None, hint: str = _SAME
+    ) -> None:
         """Raises ToolError where no worker can do what needs these resources, for a while: one that has just
         come, or come back, does not say at once what it can do."""
         wanted, until = list(wanted), time.monotonic() + _COMING_S
         while all(abilities.lacking(offer, wanted) for offer in self.stock.offers().values()):
             if time.monotonic() > until:
-                raise self._nobody(wanted)
+                raise self._nobody(wanted, hint)
             look()
             time.sleep(_LOOK_S)
             self.stock.refresh()
 
-    def _nobody(self, wanted: list[str]) -> ToolError:
+    def _nobody(self, wanted: list[str], hint: str) -> ToolError:
         offers = self.stock.offers()
         if not offers:
             return ToolError("the cluster has no workers", hint="dask worker ADDRESS starts one")
         lacks = {a: ", ".join(abilities.lacking(offer, wanted)) for a, offer in offers.items()}
         listed = "; ".join(f"{address} lacks {what}" for address, what in sorted(lacks.items())[:5])
-        return ToolError(
-            f"no worker of the cluster can do this: {listed}",
-            hint="the same bootscope and the same versions of tools are needed on workers and here: "
-            "bootscope doctor on both",
-        )
+        return ToolError(f"no worker of the cluster can do this: {listed}", hint=hint)
 
     def _free(self, near: Iterable[str], wanted: Iterable[str]) -> str | None:
         """One of those near to the data that can do it, where it has nothing else to do for us."""
@@ -132,12 +134,22 @@ class Tasks:
             return next((a for a in able if not self._busy.get(a)), None)
 
     def _once(
-        self, order: Asked, wanted: dict[str, float], near: str | None, attempt: int, look: Callable[[], None]
+        self,
+        order: Asked,
+        wanted: Mapping[str, float],
+        near: str | None,
+        attempt: int,
+        look: Callable[[], None],
     ) -> tuple[Answer | None, bytes, str]:
         """(answer, recording, why there is none)."""
         # The same step has the same name for all clients of a cluster: it is built once.
         name = f"{order.step_id}-{attempt}" if isinstance(order, BuildOrder) else order.token
-        how: dict[str, Any] = {"key": f"bootscope-{name}", "resources": wanted, "pure": False, "retries": 0}
+        how: dict[str, Any] = {
+            "key": f"bootscope-{name}",
+            "resources": dict(wanted),
+            "pure": False,
+            "retries": 0,
+        }
         if near:
             # Not `allow_other_workers`: the scheduler would take one without the resources.
             how |= {"workers": [near]}

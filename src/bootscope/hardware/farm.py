@@ -251,6 +251,20 @@ def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
     return BoardError(f"the place {place} cannot be {doing.get(do, 'used')}: {text}")
 
 
+def places(coordinator: str, client: str = "") -> tuple[str, ...]:
+    """Names and aliases of the places that a coordinator knows. Raises BoardError, ToolError."""
+    worker = WorkerProcess(labgrid_python(client), coordinator)
+    try:
+        answer = worker.ask("places")
+    except Gone as error:
+        raise BoardError(f"labgrid does not tell the places of {printable(coordinator)}: {error}") from error
+    finally:
+        worker.close()
+    if "error" in answer:
+        raise _refused("places", coordinator, answer)
+    return tuple(str(name) for name in answer["places"])
+
+
 @contextlib.contextmanager
 def held(wish: Wish, tell: Callable[[str], None], *, deploy: bool = True) -> Iterator[Place]:
     """A place that is ours inside the block, brought to the state that was asked for, unless `deploy` is

@@ -9,6 +9,7 @@ It reads a command a line (JSON with `do`) and answers each with a line: what it
 kind) and `text`. Kinds: held (by somebody else; `by`), unknown (no such place; `known`), away (no
 coordinator), lost (the place was taken over by another user), labgrid (anything else that labgrid refuses).
 
+    places    -> places: the names and aliases of all
     acquire   place, filters, wait_s, env, adopt: takes the place, or one that was taken by a process before
               this -> place, owner, ours (it was before)
     console   -> kind, host, port, speed of its serial port; exporter, path: which port of which computer that
@@ -126,6 +127,14 @@ class Worker:
         raise Refused("unknown", f"the coordinator knows no place '{name}'", known=sorted(places))
 
     # ---- commands ----
+
+    def places(self, order: dict[str, Any]) -> dict[str, object]:
+        """What places there are."""
+        self.connect()
+        own = f"{self.session.getuser()}:"
+        found = dict(self.session.places)
+        aliases = (alias for place in found.values() for alias in place.aliases)
+        return {"places": sorted({*found, *(alias.removeprefix(own) for alias in aliases)})}
 
     def acquire(self, order: dict[str, Any]) -> dict[str, object]:
         """Takes the place, with its resources as labgrid's drivers want it."""

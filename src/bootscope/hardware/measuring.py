@@ -75,13 +75,13 @@ class Observer:
         """The boot is stored."""
 
 
-def measure_run(store: Store, order: Order, observer: Observer) -> str:
-    """Measures and returns the id of the run.
+def measure_run(store: Store, order: Order, observer: Observer, run_id: str = "") -> str:
+    """Measures and returns the id of the run, which is `run_id` where one is given.
 
     Raises BoardError when the console cannot be opened at all, or the board cannot be switched; boots made
     until then stay.
     """
-    with measuring(store, order) as run:
+    with measuring(store, order, run_id=run_id) as run:
         for _ in range(order.boots):
             run.boot(observer)
     return run.run_id
@@ -108,12 +108,15 @@ class Measuring:
 
 @contextlib.contextmanager
 def measuring(
-    store: Store, order: Order, name: str = "", techniques: tuple[str, ...] = ()
+    store: Store, order: Order, name: str = "", techniques: tuple[str, ...] = (), run_id: str = ""
 ) -> Iterator[Measuring]:
-    """A run that boots are added to inside the block. It is called `name`, else as the board; `techniques`
-    are in what boots."""
+    """A run that boots are added to inside the block. It is called `name`, else as the board, and has the id
+    `run_id` where one is given; `techniques` are in what boots."""
     board, now = order.board, datetime.now().astimezone()
-    run_id = store.new_run_id(name or board.name, now)
+    if run_id:
+        (store.runs / run_id).mkdir()
+    else:
+        run_id = store.new_run_id(name or board.name, now)
     info = MeasuredInfo(
         run_id=run_id,
         created=now.isoformat(timespec="seconds"),
