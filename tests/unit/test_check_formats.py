@@ -14,7 +14,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from bootscope.analysis.samples import MILESTONE, WHOLE, BootTimes, Quantity, SampleSet
 from bootscope.check import formats
+from bootscope.check.checked import Checked
 from bootscope.check.decide import Outcome, decide
+from bootscope.check.markdown import as_markdown
 from bootscope.check.model import read_check
 from bootscope.core.errors import UserError
 from bootscope.report import check as report
@@ -128,7 +130,7 @@ def test_nothing_in_a_name_gets_out_of_any_format(hostile: Outcome) -> None:
     for line in formats.as_annotations(hostile, "check.toml"):
         assert re.fullmatch(r"::error file=check\.toml,title=[^,:\n\r]*::[^\n\r]*", line)
         assert line.isprintable()
-    text = formats.as_markdown(hostile).decode()
+    text = as_markdown([Checked("", hostile)]).decode()
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 4
     assert all(row.count("|") == 7 for row in rows)

@@ -15,17 +15,14 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Finding, Outcome
+from bootscope.check.markdown import facts_of
 from bootscope.core.errors import UserError, printable
-from bootscope.core.text import seconds as rounded
 from bootscope.export import junit
-from bootscope.export.markdown import code, escaped, table
 from bootscope.export.openmetrics import family
 from bootscope.export.text import plain, seconds
 
-_MARKS = {OK: "✅", MISSED: "❌", UNSURE: "❔", NONE: "❔"}
 _KCIDB = {OK: "PASS", MISSED: "FAIL", UNSURE: "DONE", NONE: "MISS"}
 _LAVA = {OK: "pass", MISSED: "fail", UNSURE: "pass", NONE: "skip"}
-_ALIGNED = ("---", "---", "---", "---:", "---:", "---")
 _ORIGIN = re.compile(r"[a-z0-9_]+")
 _BUILD = re.compile(r"[a-z0-9_]+:[^\0]*")
 
@@ -44,39 +41,12 @@ def as_junit(outcome: Outcome) -> bytes:
     ]
     notes = [*(f"{f.ident}: {f.words}" for f in outcome.findings), *outcome.notes]
     total_ns = sum(max(0, case.time_ns or 0) for case in cases)
-    return junit.document("boot time", cases, total_ns, _facts(outcome), notes)
+    return junit.document("boot time", cases, total_ns, facts_of(outcome), notes)
 
 
 def _case(f: Finding) -> str:
     """A name that stays the same from run to run, so that servers can draw it over time."""
     return f"{f.name} ({f.of})" if f.of else f.name
-
-
-def _facts(outcome: Outcome) -> dict[str, str]:
-    return {"run": outcome.boots.run_id, "boots": str(len(outcome.boots.boots)), **outcome.boots.facts}
-
-
-def as_markdown(outcome: Outcome) -> bytes:
-    """A summary for GitHub, escaped so that a name is never more than a name."""
-    verdict = "missed" if outcome.missed else "kept"
-    if outcome.refused:
-        verdict = f"no verdict: {escaped(outcome.refused, 300)}"
-    rows = [
-        (
-            _MARKS[f.status],
-            code(f.name),
-            escaped(f"{f.what} {f.of}".strip()),
-            "-" if f.value_ns is None else f"{rounded(f.value_ns)} s",
-            "-" if f.limit_ns is None else f"{rounded(f.limit_ns)} s",
-            escaped(f.words, 300),
-        )
-        for f in outcome.findings
-    ]
-    heads = ("", "what", "checked", "is", "limit", "details")
-    lines = [f"## Boot time: {verdict}", "", *table(heads, rows, _ALIGNED)]
-    facts = [f"{escaped(name)}: {code(value)}" for name, value in _facts(outcome).items()]
-    lines += ["<sub>" + "<br>".join([*facts, *(escaped(n, 300) for n in outcome.notes)]) + "</sub>"]
-    return ("\n".join(lines) + "\n").encode()
 
 
 def as_annotations(outcome: Outcome, check_file: str) -> list[str]:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
 from bootscope.check.decide import MISSED, NONE, OK, Outcome
+from bootscope.check.message import told
 from bootscope.core.text import seconds
 from bootscope.report.boots import counted, named
-from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 _COLOURS = {OK: "green", MISSED: "bold red"}
@@ -39,24 +40,5 @@ def check(out: Console, outcome: Outcome) -> None:
 
 def document(outcome: Outcome) -> dict[str, object]:
     """`bootscope check --json`."""
-    return {
-        "run_id": outcome.boots.run_id,
-        "boots": len(outcome.boots.boots),
-        "exact": outcome.boots.exact,
-        "about": named(outcome.quantity),
-        "refused": named(outcome.refused, 400) or None,
-        "kept": not outcome.missed and not outcome.refused,
-        "findings": [
-            {
-                "what": f.what,
-                "name": named(f.name),
-                "of": f.of or None,
-                **fields(f, "status", "value_ns", "limit_ns"),
-                "boots": f.count,
-                "p": f.p,
-                "words": named(f.words, 400),
-            }
-            for f in outcome.findings
-        ],
-        "notes": [named(note, 400) for note in outcome.notes],
-    }
+    found: dict[str, object] = msgspec.to_builtins(told(outcome))
+    return found
