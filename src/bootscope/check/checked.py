@@ -10,7 +10,8 @@ from bootscope.analysis.samples import PHASE, TOTAL, Quantity
 from bootscope.check.decide import Outcome
 from bootscope.statistics.describe import median
 
-KEPT, MISSED, NO_VERDICT = VERDICTS = ("kept", "missed", "no verdict")
+MISSED, NO_VERDICT, KEPT = VERDICTS = ("missed", "no verdict", "kept")
+"""Of a product, the worst first."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def _body(outcome: Outcome) -> list[str]:
     ]
     lines = table(("", "what", "checked", "is", "limit", "details"), rows, _ALIGNED)
     facts = [*_facts(facts_of(outcome)), *(escaped(note, 300) for note in outcome.notes)]
-    return [*lines, *_beside(outcome), small(facts), ""]
+    return [*lines, *_beside(outcome), *([small(facts), ""] if facts else [])]
 
 
 def _beside(outcome: Outcome) -> list[str]:
@@ -81,6 +81,8 @@ def _share(change_ns: int, before_ns: int) -> str:
 
 def facts_of(outcome: Outcome) -> dict[str, str]:
     """What was checked: the run, how many boots it has, and what booted on what."""
+    if not outcome.boots.run_id:
+        return {}
     return {"run": outcome.boots.run_id, "boots": str(len(outcome.boots.boots)), **outcome.boots.facts}
 
 
