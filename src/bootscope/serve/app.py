@@ -83,21 +83,26 @@ class Site:
             raise HTTPException(404, f"There is no run {visible(wanted, _NAME)}, or it was deleted.")
         return wanted
 
+    def _searches(self) -> dict[str, bool | None]:
+        """The searches by name, and whether each is at work."""
+        root = self._store.root
+        return {name: searches.running(root, name) for name in searches.names(root)}
+
     def runs(self, request: Request) -> Response:
         """The list."""
-        found, names = self._found(), searches.names(self._store.root)
+        found, there = self._found(), self._searches()
         return pages.page(
             "runs",
             **overview(found, request.query_params),
-            searches=[(name, visible(name, _NAME)) for name in names],
-            state=state_of(found, names),
+            searches=[(name, visible(name, _NAME), running) for name, running in there.items()],
+            state=state_of(found, there),
         )
 
     async def runs_events(self, request: Request) -> Response:
         """How the list stands: the page takes itself anew when that has changed."""
 
         def look() -> dict[str, Any]:
-            return {"state": state_of(self._found(), searches.names(self._store.root))}
+            return {"state": state_of(self._found(), self._searches())}
 
         return self._events.stream(look, _LIST_S)
 

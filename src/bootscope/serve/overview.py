@@ -53,7 +53,7 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
     }
 
 
-def state_of(found: Sequence[Known], searches: Sequence[str]) -> str:
+def state_of(found: Sequence[Known], searches: Mapping[str, bool | None]) -> str:
     """A mark of all that a list may show of runs and searches: another one when any of it has changed."""
     told = [
         (each.run.run_id, each.run.boots, each.run.complete, each.run.ended, each.pending, dict(each.labels))
