@@ -50,7 +50,7 @@ def newest_run(store: Store, check: Check, wanted: Sequence[str]) -> str:
     """
     for run in reversed(store.summaries()):
         whole = run.ended not in (RECORDING, DAMAGED)
-        if whole and _is_of(store, run, check) and labels.fits(_labels(store, run), wanted):
+        if whole and _is_of(store, run, check) and labels.fits(store.labels_of(run.run_id), wanted):
             return run.run_id
     asked = f"with {', '.join(map(printable, wanted))}" if wanted else ""
     told = ", ".join(filter(None, [check.wanted.words, asked]))
@@ -61,11 +61,7 @@ def newest_run(store: Store, check: Check, wanted: Sequence[str]) -> str:
 def _is_of(store: Store, run: Summary, check: Check) -> bool:
     asked = check.wanted
     alike = asked.system in ("", run.system) and asked.board in ("", run.board)
-    return alike and labels.fits(_labels(store, run), asked.labels)
-
-
-def _labels(store: Store, run: Summary) -> dict[str, str]:
-    return labels.known(store.runs / run.run_id)
+    return alike and labels.fits(store.labels_of(run.run_id), asked.labels)
 
 
 def checked(store: Store, check: Check, boots: SampleSet) -> Checked:

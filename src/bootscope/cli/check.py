@@ -26,9 +26,9 @@ from bootscope.cli.check_posts import add_posts, check_posts, job_of, post
 from bootscope.cli.common import refuse
 from bootscope.cli.main import show_error
 from bootscope.cli.output import write_file
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import BootscopeError, ToolError, UserError, printable
-from bootscope.core.paths import store_dir
 from bootscope.report import check as text
 from bootscope.report.boots import named
 from bootscope.runs.run import run_and_boot, sample_set
@@ -69,7 +69,7 @@ class CheckVerb(Verb):
         _agree(args)
         args.file = args.file or DEFAULT
         checks = () if args.save_baseline else read_checks(args.file)
-        store = Store(store_dir())
+        store = open_store()
         if args.save_baseline:
             return _save(args, sample_set(store, *run_and_boot(args.run)))
         checked, failed = _checked(args, store, checks)
