@@ -48,7 +48,8 @@ IMPORT = {
 COMMENT = {"--comment-on": ["7"], "--comment-name": ["x"]}
 TOLD = {
     "--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kcidb": ["x"], "--file": ["x"],
-    "--markdown": ["x"], "--product": ["x"], "--label": ["a=b"], "--comment": ["github"], "--webhook": ["https://example.org"], **COMMENT,
+    "--markdown": ["x"], "--product": ["x"], "--label": ["a=b"], "--comment": ["github"],
+    "--webhook": ["https://example.org"], **COMMENT,
 }  # fmt: skip
 OF_FILES = {
     "--format": ["dmesg"], "--stamp": ["first-byte"], "--option": ["a=b"], "--offset": ["a=1"],

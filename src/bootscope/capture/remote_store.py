@@ -196,7 +196,7 @@ class RemoteStore(Store):
             if there and there.sha256 not in (entry.sha256, sent.sha256 if sent else ""):
                 words = f"the server has another run {run_id}; neither was changed"
                 raise ToolError(
-                    words, hint=f"bootscope save {run_id} -o FILE.bsz keeps that of this computer"
+                    words, hint=f"bootscope save {run_id} -o FILE.bsz keeps the one here"
                 )
             if there != entry:
                 self._put(entry, archive)
