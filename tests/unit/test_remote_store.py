@@ -17,11 +17,13 @@ from bootscope.capture.store import Store
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.paths import store_dir
 from bootscope.core.remote_files import upload
+from bootscope.serve.app import application
 
 from ..fixtures.stock_boot import unpack
 from .boot_noise import MS
 from .conftest import Command, Done
 from .object_store import ObjectStore, object_store
+from .served import ask
 from .test_boot_samples import imported
 from .test_cli_verbs import json_of
 
@@ -216,6 +218,19 @@ def test_two_runs_of_one_name_are_both_kept(on: On, tmp_path: Path) -> None:
     assert f"the server has another run {run_id}; neither was changed" in done.stderr
     assert "bootscope save" in done.stderr
     assert ids(on("three", "list", "--json")) == [run_id]
+
+
+def test_the_pages_of_the_server_list_and_show_what_others_recorded(on: On, tmp_path: Path) -> None:
+    run_id = add(on, tmp_path, "one", "gw", BOOTS)
+    assert on("one", "label", run_id, "product=gw").returncode == 0
+    app = application(RemoteStore(tmp_path / "served", URL), frozenset({"localhost"}), None)
+    assert "product=gw" in ask(app, "/").text
+    assert not (tmp_path / "served" / "runs" / run_id).exists()
+    assert ask(app, f"/run/{run_id}").status == 200
+    assert (tmp_path / "served" / "runs" / run_id).is_dir()
+    while (answer := ask(app, "/history")).status == 503:
+        assert "1 of 1 runs are being worked out" in answer.text
+    assert answer.status == 200
 
 
 def test_names_do_not_meet(tmp_path: Path, objects: ObjectStore) -> None:

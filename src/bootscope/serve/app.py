@@ -113,9 +113,12 @@ class Site:
     def history(self, request: Request) -> Response:
         """Where a milestone changed, for the newest series of the runs that are asked for."""
         about = request.query_params.get("about") or None
+        runs, pending = fitting(self._found(), request.query_params)
+        if pending:  # a part of them would show changes that are none
+            words = f"The times of {pending} of {len(runs)} runs are being worked out."
+            return pages.trouble(503, "History", words, "reload this page in a moment")
         try:
-            found = series(fitting(self._found(), request.query_params), about, None)
-            return pages.report(render_history(found))
+            return pages.report(render_history(series(runs, about, None)))
         except UserError as error:
             hint = visible(error.hint, 400) if error.hint else None
             return pages.trouble(422, "History", visible(error.message, 400), hint)
