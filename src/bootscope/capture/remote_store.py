@@ -195,9 +195,7 @@ class RemoteStore(Store):
             entry = entry_of(archive, super().summary(run_id), known, figure, program)
             if there and there.sha256 not in (entry.sha256, sent.sha256 if sent else ""):
                 words = f"the server has another run {run_id}; neither was changed"
-                raise ToolError(
-                    words, hint=f"bootscope save {run_id} -o FILE.bsz keeps the one here"
-                )
+                raise ToolError(words, hint=f"bootscope save {run_id} -o FILE.bsz keeps the one here")
             if there != entry:
                 self._put(entry, archive)
             if there and there.sha256 != entry.sha256:

@@ -49,6 +49,7 @@ from bootscope.capture.stored import (
     of_boots,
 )
 from bootscope.core.errors import ToolError, UserError, to_stderr
+from bootscope.core.locks import is_held
 
 _LOCK = "recording.lock"
 
@@ -284,14 +285,7 @@ class Store:
         return of_boots(run_id, run, recording)
 
     def is_recording(self, path: Path) -> bool:
-        try:
-            with (path / _LOCK).open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
-            return False
-        return False
+        return bool(is_held(path / _LOCK))
 
 
 def natural(run_id: str) -> list[str | int]:

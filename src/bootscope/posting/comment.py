@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
 from bootscope.core.errors import ToolError, UserError
-from bootscope.posting.http import StatusError, patiently
+from bootscope.posting.http import Secret, Server, StatusError, patiently
 
 CREATED, UPDATED, THE_SAME = "created", "updated", "already up to date"
 PER_PAGE = 100
@@ -50,6 +50,43 @@ class Request(Protocol):
 
     def change(self, number: int, text: str) -> None:
         """Replaces the text of a comment."""
+
+
+class Platform:
+    """What requests on all platforms have in common. `replaces` is the method that changes a comment,
+    `found_at` what addresses of the project begin with."""
+
+    name: ClassVar[str]
+    replaces: ClassVar[str]
+    found_at: ClassVar[str]
+
+    def __init__(self, address: str, headers: Mapping[str, str], token: Secret) -> None:
+        self._server, self._token = Server(self.name, address, headers, token), token
+
+    @property
+    def comments(self) -> str:
+        """The path of the request's comments."""
+        raise NotImplementedError
+
+    def create(self, text: str) -> None:
+        """Writes a comment."""
+        self.call("POST", self.comments, msgspec.json.encode({"body": text}))
+
+    def call(self, method: str, path: str, data: bytes | None = None) -> bytes:
+        """Asks the API. Raises UserError for what the user can mend, else as :meth:`Server.call`."""
+        try:
+            return self._server.call(method, path, data)
+        except StatusError as error:
+            # A comment that is gone was deleted; anything else that is not there was misnamed.
+            missing = error.status == _GONE and path.startswith(self.found_at) and method != self.replaces
+            told = self.refused(error.status, f": {error.said}" if error.said else "", missing=missing)
+            if told is None:
+                raise
+            raise told from error
+
+    def refused(self, status: int, said: str, *, missing: bool) -> UserError | None:
+        """The error for a token that is not accepted or may not do it, or a request that is `missing`."""
+        raise NotImplementedError
 
 
 def keep(request: Request, name: str, text: str) -> str:

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import msgspec
 
-from bootscope.core.errors import BootscopeError, UserError
-from bootscope.posting.comment import PER_PAGE, Written, decoded, file_in, number_of, pages
-from bootscope.posting.http import Secret, Server, StatusError, checked_address, secret_of
+from bootscope.core.errors import UserError
+from bootscope.posting.comment import PER_PAGE, Platform, Written, decoded, file_in, number_of, pages
+from bootscope.posting.http import Secret, StatusError, checked_address, secret_of
 
 API = "https://api.github.com"
 _VERSION = "2022-11-28"
@@ -38,10 +38,10 @@ class _Event(msgspec.Struct):
     pull_request: _Numbered | None = None
 
 
-class PullRequest:
+class PullRequest(Platform):
     """A pull request: `repository` is `OWNER/NAME`."""
 
-    name = "GitHub"
+    name, replaces, found_at = "GitHub", "PATCH", "/repos"
 
     def __init__(self, address: str, repository: str, number: int, token: Secret) -> None:
         headers = {
@@ -49,14 +49,14 @@ class PullRequest:
             "Accept": "application/vnd.github+json",
             "X-GitHub-Api-Version": _VERSION,
         }
-        self._server = Server(self.name, address, headers, token)
-        self._repository, self._number, self._token = repository, number, token
+        super().__init__(address, headers, token)
+        self._repository, self._number = repository, number
 
     @cached_property
     def _login(self) -> str:
         """Who the token is; empty for an app such as GitHub Actions, which may not ask."""
         try:
-            return decoded(self._call("GET", "/user"), _User, self.name).login
+            return decoded(self.call("GET", "/user"), _User, self.name).login
         except UserError as error:
             if isinstance(error.__cause__, StatusError) and error.__cause__.status == 403:
                 return ""
@@ -70,36 +70,25 @@ class PullRequest:
                 yield Written(comment.id, comment.body or "")
 
     def _page(self, page: int) -> list[_Comment]:
-        path = f"{self._issues}/{self._number}/comments?per_page={PER_PAGE}&page={page}"
-        return decoded(self._call("GET", path), list[_Comment], self.name)
-
-    def create(self, text: str) -> None:
-        self._call("POST", f"{self._issues}/{self._number}/comments", msgspec.json.encode({"body": text}))
+        path = f"{self.comments}?per_page={PER_PAGE}&page={page}"
+        return decoded(self.call("GET", path), list[_Comment], self.name)
 
     def change(self, number: int, text: str) -> None:
-        self._call("PATCH", f"{self._issues}/comments/{number}", msgspec.json.encode({"body": text}))
+        path = f"/repos/{self._repository}/issues/comments/{number}"
+        self.call(self.replaces, path, msgspec.json.encode({"body": text}))
 
     @property
-    def _issues(self) -> str:
-        return f"/repos/{self._repository}/issues"
+    def comments(self) -> str:
+        return f"/repos/{self._repository}/issues/{self._number}/comments"
 
-    def _call(self, method: str, path: str, data: bytes | None = None) -> bytes:
-        try:
-            return self._server.call(method, path, data)
-        except StatusError as error:
-            told = self._refused(error, asked=path.startswith("/repos") and method != "PATCH")
-            if told is None:
-                raise
-            raise told from error
-
-    def _refused(self, error: StatusError, *, asked: bool) -> BootscopeError | None:
-        token, said = self._token.name, f": {error.said}" if error.said else ""
-        if error.status == 401:
+    def refused(self, status: int, said: str, *, missing: bool) -> UserError | None:
+        token = self._token.name
+        if status == 401:
             return UserError(f"GitHub does not accept {token} (401{said})", hint="has the token expired?")
-        if error.status == 403:
+        if status == 403:
             words = f"{token} may not comment on {self._repository} (403{said})"
             return UserError(words, hint=_FORK)
-        if error.status == 404 and asked:
+        if missing:
             words = f"{self._repository} has no pull request {self._number} that {token} may see (404)"
             return UserError(words, hint=f"GITHUB_REPOSITORY and --comment-on name it; {_PERMISSION}")
         return None

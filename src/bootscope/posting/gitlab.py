@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from bootscope.core.errors import BootscopeError, UserError
-from bootscope.posting.comment import PER_PAGE, Written, decoded, number_of, pages
-from bootscope.posting.http import Secret, Server, StatusError, checked_address, secret_of
+from bootscope.core.errors import UserError
+from bootscope.posting.comment import PER_PAGE, Platform, Written, decoded, number_of, pages
+from bootscope.posting.http import Secret, checked_address, secret_of
 
 API = "https://gitlab.com/api/v4"
 _TOKEN = "a project access token with the scope api, as a masked CI/CD variable GITLAB_TOKEN"
@@ -28,19 +28,18 @@ class _Note(msgspec.Struct):
     system: bool = False
 
 
-class MergeRequest:
+class MergeRequest(Platform):
     """A merge request: `project` is the number or the path of the project that it is to be merged into."""
 
-    name = "GitLab"
+    name, replaces, found_at = "GitLab", "PUT", "/projects"
 
     def __init__(self, address: str, project: str, number: int, token: Secret) -> None:
-        headers = {"PRIVATE-TOKEN": token.text, "Content-Type": "application/json"}
-        self._server = Server(self.name, address, headers, token)
-        self._project, self._number, self._token = project, number, token
+        super().__init__(address, {"PRIVATE-TOKEN": token.text, "Content-Type": "application/json"}, token)
+        self._project, self._number = project, number
 
     @cached_property
     def _account(self) -> int:
-        return decoded(self._call("GET", "/user"), _Account, self.name).id
+        return decoded(self.call("GET", "/user"), _Account, self.name).id
 
     def own(self) -> Iterator[Written]:
         account = self._account
@@ -49,41 +48,28 @@ class MergeRequest:
                 yield Written(note.id, note.body)
 
     def _page(self, page: int) -> list[_Note]:
-        path = f"{self._notes}?sort=asc&order_by=created_at&per_page={PER_PAGE}&page={page}"
-        return decoded(self._call("GET", path), list[_Note], self.name)
-
-    def create(self, text: str) -> None:
-        self._call("POST", self._notes, msgspec.json.encode({"body": text}))
+        path = f"{self.comments}?sort=asc&order_by=created_at&per_page={PER_PAGE}&page={page}"
+        return decoded(self.call("GET", path), list[_Note], self.name)
 
     def change(self, number: int, text: str) -> None:
-        self._call("PUT", f"{self._notes}/{number}", msgspec.json.encode({"body": text}))
+        self.call(self.replaces, f"{self.comments}/{number}", msgspec.json.encode({"body": text}))
 
     @property
-    def _notes(self) -> str:
+    def comments(self) -> str:
         return f"/projects/{quote(self._project, safe='')}/merge_requests/{self._number}/notes"
 
-    def _call(self, method: str, path: str, data: bytes | None = None) -> bytes:
-        try:
-            return self._server.call(method, path, data)
-        except StatusError as error:
-            told = self._refused(error, asked=path.startswith("/projects") and method != "PUT")
-            if told is None:
-                raise
-            raise told from error
-
-    def _refused(self, error: StatusError, *, asked: bool) -> BootscopeError | None:
-        token, said = self._token.name, f": {error.said}" if error.said else ""
-        if error.status == 401:
+    def refused(self, status: int, said: str, *, missing: bool) -> UserError | None:
+        token = self._token.name
+        if status == 401:
             hint = f"has it expired? It has to be {_TOKEN}; CI_JOB_TOKEN may not write notes"
             return UserError(f"GitLab does not accept {token} (401{said})", hint=hint)
-        if error.status == 403:
+        if status == 403:
             words = f"{token} may not comment in project {self._project} (403{said})"
             return UserError(words, hint=f"it has to be {_TOKEN}")
-        if error.status == 404 and asked:
+        if missing:
             words = f"project {self._project} has no merge request {self._number} that {token} may see (404)"
-            return UserError(
-                words, hint="CI_PROJECT_ID and --comment-on name it; is the token of this project?"
-            )
+            hint = "CI_PROJECT_ID and --comment-on name it; is the token of this project?"
+            return UserError(words, hint=hint)
         return None
 
 

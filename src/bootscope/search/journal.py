@@ -28,6 +28,7 @@ import msgspec
 from bootscope.audit.findings import Finding
 from bootscope.builder.ids import tree_id
 from bootscope.core.jsonlines import JsonLines
+from bootscope.core.locks import is_held
 from bootscope.core.paths import package_dir
 from bootscope.search.outcome import Outcome
 from bootscope.system.changes import Change
@@ -180,15 +181,10 @@ class Journal:
 
 def is_running(journal: Path) -> bool | None:
     """Whether a process is at work on the search with that journal; None for one of an earlier bootscope,
-    which left no mark. Nothing is written."""
-    try:
-        with journal.with_suffix(RUNNING).open() as f:
-            fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    return False
+    which left no mark."""
+    with contextlib.suppress(OSError):
+        return is_held(journal.with_suffix(RUNNING))
+    return None
 
 
 def _now() -> str:
