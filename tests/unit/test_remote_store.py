@@ -244,6 +244,8 @@ def test_names_do_not_meet(tmp_path: Path, objects: ObjectStore) -> None:
         ("https://example.org/boots", "cannot be a URL of https: nothing can be written to it"),
         ("memory://boots", "cannot be a URL of memory"),
         ("nosuch://boots", "nosuch"),
+        ("s3:/boots", "is neither a folder nor a URL"),
+        ("file://boots", "is neither a folder nor a URL"),
     ],
 )
 def test_a_url_that_cannot_hold_a_store_is_refused(

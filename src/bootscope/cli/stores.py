@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from bootscope.capture.store import Store
-from bootscope.core.errors import BootscopeError, ToolError, to_stderr
+from bootscope.core.errors import BootscopeError, ToolError, UserError, printable, to_stderr
 from bootscope.core.paths import store_dir, store_url
 
 if TYPE_CHECKING:
     from bootscope.capture.remote_store import RemoteStore
 
 _opened: list[RemoteStore] = []
+_MISSPELT = re.compile(r"(s3|gs|gcs|az|abfs|abfss|sftp|ssh|ftp|https?|file):(?!//)|file://(?!/)")
+"""A URL with a slash too few would be a folder of that name."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -23,7 +27,10 @@ def open_store(*, marks: Mapping[str, str] = _NONE) -> Store:
 
     Raises UserError where a URL cannot be one.
     """
-    url = store_url()
+    url, named = store_url(), os.environ.get("BOOTSCOPE_STORE", "")
+    if _MISSPELT.match(named):
+        hint = "s3://BUCKET/FOLDER, file:///FOLDER, or a folder such as ./NAME"
+        raise UserError(f"BOOTSCOPE_STORE={printable(named)} is neither a folder nor a URL", hint=hint)
     if not url:
         return Store(store_dir(), marks=marks)
     # Who has no server need not wait for what reaches one.

@@ -149,7 +149,7 @@ def _copy(path: Path, to: Path) -> None:
 
 
 def _refused(url: str, what: str, error: Exception) -> ToolError:
-    said = printable(str(error).strip().replace("\n", " "))[:200] or type(error).__name__
+    said = _shown(str(error).strip().replace("\n", " "))[:200] or type(error).__name__
     hint = "are the credentials right, and may they read and write there?" if _denied(error) else None
     return ToolError(f"{_shown(url)} cannot {what}: {said}", hint=hint)
 
