@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bootscope.analysis.samples import MILESTONE, PHASE, BootTimes, Quantity, SampleSet
 from bootscope.capture.store import Store
+from bootscope.check.baseline import HISTORY
 from bootscope.check.model import HistoryTable
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import visible
@@ -70,12 +71,12 @@ def _ids(found: Sequence[Listed]) -> str:
 def _sample(store: Store, found: Sequence[Listed], boots: SampleSet) -> SampleSet:
     if boots.exact:
         of = tuple(BootTimes(each.run.run_id, _times(each.figure)) for each in found if each.figure)
-        return SampleSet("history", of, True, boots.until, 0, boots.facts)
+        return SampleSet(HISTORY, of, True, boots.until, 0, boots.facts)
     for each in found:
         store.fetch(each.run.run_id)
     sets = [run_of(store, each.run.run_id).times() for each in found]
     every = tuple(boot for each in sets for boot in each.boots)
-    return SampleSet("history", every, False, boots.until, max(each.step_ns for each in sets), sets[-1].facts)
+    return SampleSet(HISTORY, every, False, boots.until, max(each.step_ns for each in sets), sets[-1].facts)
 
 
 def _times(figure: Figure) -> dict[Quantity, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from bootscope.check.baseline import HISTORY
 from bootscope.check.checked import VERDICTS, Checked, beside_baseline
 from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Outcome
 from bootscope.core.text import seconds, signed
@@ -71,8 +72,13 @@ def _beside(outcome: Outcome) -> list[str]:
     ]
     if not rows:
         return []
-    sort = "" if outcome.boots.exact else ", medians"
-    return [f"Beside the baseline{sort}:", "", *table(("", "this run", "baseline", "change"), rows)]
+    assert outcome.baseline
+    exact, boots = outcome.boots.exact, len(outcome.baseline.boots)
+    name = outcome.baseline.run_id
+    named = "" if name == HISTORY else f" {code(name)}"
+    of = "" if exact else f" ({boots} boots, medians of both)"
+    head = f"Compared with the baseline{named}{of}:"
+    return [head, "", *table(("", "this run", "baseline", "change"), rows)]
 
 
 def _share(change_ns: int, before_ns: int) -> str:
