@@ -5,10 +5,12 @@
 #   BOOTSCOPE_COMMAND     a shell command that makes the run, such as: bootscope record my-system.toml
 #   BOOTSCOPE_LOGS        or: logs of boots to import as one run, a file or pattern in each line
 #   BOOTSCOPE_MILESTONES  what those logs say when a milestone is reached, NAME=TEXT in each line
-#   BOOTSCOPE_RUN         the run to check (default: the last one, which is the one made here)
+#   BOOTSCOPE_RUN         the run to check (default: the last one, which is the one made here; of a check file
+#                         with products the last one of each)
 #   BOOTSCOPE_CHECK       the check file (default: bootscope-check.toml)
 #   BOOTSCOPE_JUNIT       where JUnit XML goes (default: boot.xml)
 #   BOOTSCOPE_METRICS     where metrics for GitLab go (default: boot-metrics.txt)
+#   BOOTSCOPE_COMMENT     github or gitlab: comment on the pull or merge request (bootscope help comments)
 #   BOOTSCOPE_REPORT      a report to write as well: boot.html, or boot.md with its picture, or boot.svg
 #
 # The exit code is that of bootscope: 0 kept, 3 missed (or the board or a tool failed), 2 a mistake in what is
@@ -82,8 +84,14 @@ if [ -n "${BOOTSCOPE_REPORT:-}" ]; then
 		echo "ci/check.sh: no report" >&2
 fi
 
-set -- "${BOOTSCOPE_RUN:-last}" --file "${BOOTSCOPE_CHECK:-bootscope-check.toml}"
-set -- "$@" --junit "${BOOTSCOPE_JUNIT:-boot.xml}" --gitlab "${BOOTSCOPE_METRICS:-boot-metrics.txt}"
+set -- --file "${BOOTSCOPE_CHECK:-bootscope-check.toml}" --junit "${BOOTSCOPE_JUNIT:-boot.xml}"
+set -- "$@" --gitlab "${BOOTSCOPE_METRICS:-boot-metrics.txt}"
+if [ -n "${BOOTSCOPE_RUN:-}" ]; then
+	set -- "$BOOTSCOPE_RUN" "$@"
+fi
+if [ -n "${BOOTSCOPE_COMMENT:-}" ]; then
+	set -- "$@" --comment "$BOOTSCOPE_COMMENT"
+fi
 if [ "${GITHUB_ACTIONS:-}" = true ]; then
 	set -- "$@" --github
 fi

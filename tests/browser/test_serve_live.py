@@ -79,6 +79,11 @@ def test_a_search_is_followed_as_it_goes_on(server: Server, page: Page) -> None:
     for width in (390, 1400):
         page.set_viewport_size({"width": width, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.locator(".state .what")).to_have_text("running")
+    expect(page.locator(".best")).to_have_text("fastest so far: 9.000 s (-1.000 s, -10.0 %): <b>quiet</b>")
+    page.goto(server.address)
+    expect(page.locator(".searches .label")).to_have_text("running")
+    page.go_back()
     journal.end("the budget is used up")
     expect(page.locator(".state .what")).to_have_text("ended: the budget is used up", timeout=LATER)
     journal.path.unlink()

@@ -14,7 +14,8 @@ from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, BootTimes, Quant
 from bootscope.capture.store import Store
 from bootscope.check.baseline import baseline_of, read_baseline
 from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Outcome, decide
-from bootscope.check.model import read_check
+from bootscope.check.model import Check
+from bootscope.check.reading import read_checks
 from bootscope.core.errors import UserError
 from tests.fixtures.stock_boot import unpack
 
@@ -41,6 +42,12 @@ def run(values: list[int], exact: bool = False, **facts: str) -> SampleSet:
         BootTimes(f"run/{n:03}", {READY: ns, KERNEL: ns // 10, WHOLE: ns}) for n, ns in enumerate(values, 1)
     ]
     return SampleSet("run", tuple(made), exact, "app-ready", 0, facts)
+
+
+def read_check(path: Path) -> Check:
+    """The check in a file that is of one product."""
+    (check,) = read_checks(path)
+    return check
 
 
 def statuses(outcome: Outcome) -> dict[str, str]:

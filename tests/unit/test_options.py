@@ -45,7 +45,12 @@ IMPORT = {
     "--shell": [], "--board": ["x"], "--deploy": ["x"], "--product": ["x"], "--check": ["x"],
     "--changes": ["x"], **YOCTO,
 }  # fmt: skip
-TOLD = {"--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kcidb": ["x"], "--file": ["x"]}
+COMMENT = {"--comment-on": ["7"], "--comment-name": ["x"]}
+TOLD = {
+    "--junit": ["x"], "--gitlab": ["x"], "--github": [], "--lava": [], "--kcidb": ["x"], "--file": ["x"],
+    "--markdown": ["x"], "--product": ["x"], "--label": ["a=b"], "--comment": ["github"],
+    "--webhook": ["https://example.org"], **COMMENT,
+}  # fmt: skip
 OF_FILES = {
     "--format": ["dmesg"], "--stamp": ["first-byte"], "--option": ["a=b"], "--offset": ["a=1"],
     "--milestone": ["a=b"], "--run": ["x"], "--keep-going": [], "--dry-run": [], "--name": ["x"],
@@ -91,6 +96,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["cache"], {"--limit": ["5G"]}, "is for prune"),
     (["cache", "show"], {"--limit": ["5G"]}, "is for prune"),
     (["check", "--save-baseline", "b.json"], TOLD, "--save-baseline checks nothing"),
+    (["check"], COMMENT, "goes with --comment"),
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
     (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),

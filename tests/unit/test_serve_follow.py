@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from bootscope.serve.searches import SearchFollower
 from tests.fixtures.measured_runs import LINES, Recorder
 from tests.fixtures.stock_boot import unpack
 
+from .builders import environment
 from .served import waited
 
 
@@ -153,8 +156,29 @@ def test_a_search_is_followed(tmp_path: Path) -> None:
     ]
     assert "\x1b" not in found["rows"][1].how
     assert follower.look()["rows"] == []
+    assert follower.look()["best"] == "9.000 s (-1.000 s, -10.0 %): quiet"
+    assert follower.look()["alive"] is True
     journal.end("the budget is used up")
     assert follower.look()["ended"] == "the budget is used up"
+    assert follower.look()["alive"] is False
+
+
+def test_a_search_that_was_killed_is_told_from_one_that_runs(tmp_path: Path) -> None:
+    follower = SearchFollower(tmp_path, "stock")
+    script = (
+        "import sys, time; from pathlib import Path; from bootscope.search.journal import Journal;"
+        "journal = Journal(Path(sys.argv[1]), 'stock'); journal.begin({});"
+        "print('begun', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as searching:
+        assert searching.stdout
+        searching.stdout.readline()
+        assert (follower.look()["alive"], follower.look()["ended"]) == (True, "")
+        searching.kill()
+    assert (follower.look()["alive"], follower.look()["ended"]) == (False, "")
+    (tmp_path / "searches" / "stock.running").unlink()
+    assert follower.look()["alive"] is None
 
 
 def test_a_new_search_of_the_same_system_begins_anew(tmp_path: Path) -> None:

@@ -3,16 +3,10 @@
 
 from __future__ import annotations
 
-import threading
-import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import fsspec
 import pytest
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
 
 from bootscope.builder.cache import Cache
 from bootscope.builder.progress import Progress
@@ -21,64 +15,15 @@ from bootscope.builder.step import Context, Runner, Step
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.remote_files import MissingFileError, download, upload
 
+from .object_store import ObjectStore, object_store
+
 ABOUT = "about"
-ANY = 10**9
-
-
-class Store:
-    """An object store on the loopback; one that is `losing` answers that it has taken what it drops."""
-
-    def __init__(self) -> None:
-        self.losing = False
-        self._app = DomainDispatcherApplication(create_backend_app)
-        self._server = make_server("127.0.0.1", 0, self, threaded=True)
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-
-    def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        if self.losing and environ["REQUEST_METHOD"] == "PUT":
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            start("200 OK", [("ETag", '"0"'), ("Content-Length", "0")])
-            return [b""]
-        found: Iterable[bytes] = self._app(environ, start)
-        return found
-
-    def tell(self, what: str, data: bytes = b"") -> None:
-        """Calls one of moto's own."""
-        kind = {"Content-Type": "text/plain"}
-        asked = urllib.request.Request(f"{self.address}/moto-api/{what}", data, kind)
-        urllib.request.urlopen(asked).close()
-
-    def let_in(self, count: int) -> None:
-        """After so many requests only known keys are let in, and none is known."""
-        self.tell("reset-auth", str(count).encode())
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 @pytest.fixture
-def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    store = Store()
-    given = {
-        "AWS_ENDPOINT_URL": store.address,
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    kind = fsspec.get_filesystem_class("s3")
-    kind.clear_instance_cache()
-    fsspec.filesystem("s3").makedirs("boots", exist_ok=True)
-    yield store
-    kind.clear_instance_cache()
-    store.let_in(ANY)
-    store.tell("reset")
-    store.close()
+def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+    with object_store(monkeypatch) as store:
+        yield store
 
 
 @pytest.fixture(params=["folder", "objects"])
@@ -136,7 +81,7 @@ def test_a_parcel_without_its_description_is_not_there(tmp_path: Path) -> None:
     assert told == []
 
 
-def test_a_store_that_refuses_is_said_once_and_work_goes_on(objects: Store, tmp_path: Path) -> None:
+def test_a_store_that_refuses_is_said_once_and_work_goes_on(objects: ObjectStore, tmp_path: Path) -> None:
     told, made = list[str](), list[str]()
     objects.let_in(0)
     share = Share("s3://boots/share", told.append)
@@ -149,7 +94,7 @@ def test_a_store_that_refuses_is_said_once_and_work_goes_on(objects: Store, tmp_
     assert "cannot be written" in told[1]
 
 
-def test_a_write_that_is_lost_is_noticed(objects: Store, tmp_path: Path) -> None:
+def test_a_write_that_is_lost_is_noticed(objects: ObjectStore, tmp_path: Path) -> None:
     told, made = list[str](), list[str]()
     objects.losing = True
     share = Share("s3://boots/share", told.append)

@@ -40,7 +40,10 @@ def save(store: Store, run_ids: Iterable[str], to: Path) -> Written:
     """
     if to.exists():
         raise UserError(f"{to} exists already; nothing is overwritten", hint="another name, or rm it first")
-    contents = _contents(store, sorted(set(run_ids)))
+    ids = sorted(set(run_ids))
+    for run_id in ids:
+        store.fetch(run_id)
+    contents = _contents(store, ids)
     part = to.with_name(f".{to.name}.part")
     try:
         with part.open("wb") as f:

@@ -49,6 +49,7 @@ from bootscope.capture.stored import (
     of_boots,
 )
 from bootscope.core.errors import ToolError, UserError, to_stderr
+from bootscope.core.locks import is_held
 
 _LOCK = "recording.lock"
 
@@ -143,6 +144,10 @@ class Store:
         self.check_writable()
         return labels.write(self.runs / run_id, changed)
 
+    def labels_of(self, run_id: str) -> dict[str, str]:
+        """The labels of a run; none where they cannot be read."""
+        return labels.known(self.runs / run_id)
+
     def remove(self, run_id: str) -> None:
         """Removes a run for good. Raises UserError while it is being recorded."""
         path = self.runs / run_id
@@ -156,11 +161,23 @@ class Store:
 
     # ---- reading ----
 
+    def is_here(self, run_id: str) -> bool:
+        """Whether the files of a run are on this computer."""
+        return (self.runs / run_id).is_dir()
+
+    def fetch(self, run_id: str) -> None:
+        """Brings the files of a run to this computer, where the store is on a server."""
+
+    def sent_figure(self, run_id: str, *, own: bool) -> str:
+        """The figures that came with a run that is not here, as JSON; empty for none, and with `own` where
+        another program worked them out."""
+        return ""
+
     def run_ids(self) -> list[str]:
         """All runs, oldest first."""
         described = (RUN, IMPORT, MEASURED)
         found = (p.name for p in self.runs.iterdir() if any((p / name).exists() for name in described))
-        return sorted(found, key=_natural)
+        return sorted(found, key=natural)
 
     def kind(self, run_id: str) -> str:
         """RECORDED, IMPORTED or BOARD."""
@@ -229,7 +246,11 @@ class Store:
 
     def summaries(self) -> list[Summary]:
         """All runs, oldest first, from the index; what it lacks is read from the folders."""
-        ids, rows = self.run_ids(), self._index.all()
+        return self.summaries_of(self.run_ids())
+
+    def summaries_of(self, ids: list[str]) -> list[Summary]:
+        """The same of all runs that are here, whose ids these are."""
+        rows = self._index.all()
         self._index.forget(sorted(set(rows) - set(ids)))
         # Written down together: a lost index of many runs is many times faster filled so.
         read = {i: self._read_summary(i) for i in ids if i not in rows}
@@ -269,16 +290,9 @@ class Store:
         return of_boots(run_id, run, recording)
 
     def is_recording(self, path: Path) -> bool:
-        try:
-            with (path / _LOCK).open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except FileNotFoundError:
-            return False
-        return False
+        return bool(is_held(path / _LOCK))
 
 
-def _natural(run_id: str) -> list[str | int]:
+def natural(run_id: str) -> list[str | int]:
     """A sort key in which `-10` comes after `-9`."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", run_id)]

@@ -18,6 +18,8 @@ from bootscope.capture.record import read_json
 from bootscope.core.errors import UserError
 
 SCHEMA = 1
+HISTORY = "history"
+"""What a baseline of several runs of the store is called."""
 
 
 class KeptBoot(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ class Finding:
     `status` is `ok`, `missed`, `unsure` (not shown to be too slow, but these boots cannot exclude it), or
     `none` (no verdict is possible).
     `value_ns` and `limit_ns` are None where nothing can be said; `count` is how many boots it is from, `p`
-    the p value of a regression (corrected where there are several).
+    the p value of a regression (corrected where there are several), `base_ns` the median of the baseline.
     """
 
     what: str
@@ -39,6 +39,7 @@ class Finding:
     count: int
     words: str
     p: float | None = None
+    base_ns: int | None = None
 
     @property
     def ident(self) -> str:
@@ -48,13 +49,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The whole check of a run. `refused` says why no verdict is possible, and is empty where one is."""
+    """The whole check of a run. `refused` says why no verdict is possible, and is empty where one is.
+    `baseline` are the boots that it was compared with, None where there were none."""
 
     boots: SampleSet
     quantity: Quantity
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     refused: str = ""
+    baseline: SampleSet | None = None
 
     @property
     def missed(self) -> tuple[Finding, ...]:
@@ -82,7 +85,7 @@ def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcom
     refused = ground.refused or _refusal(boots)
     if refused:
         found = [f if f.what == BOOTS else replace(f, status=NONE, p=None) for f in found]
-    return Outcome(boots, wanted, tuple(found), tuple(said), refused)
+    return Outcome(boots, wanted, tuple(found), tuple(said), refused, baseline)
 
 
 def _wanted(boots: SampleSet, baseline: SampleSet | None, asked: Collection[str]) -> Quantity:
@@ -167,7 +170,7 @@ def _regression(allowance: Allowance, quantity: Quantity, boots: SampleSet, base
         return Finding(BASELINE, str(quantity), MEDIAN, MISSED, None, None, len(new), words)
     before, now = median(old), median(new)
     allowed = allowance.of(before)
-    base = Finding(BASELINE, str(quantity), MEDIAN, OK, now, before + allowed, len(new), "")
+    base = Finding(BASELINE, str(quantity), MEDIAN, OK, now, before + allowed, len(new), "", base_ns=before)
     if boots.exact:
         words = f"{_change(now - before, before)}; {allowance.words} allowed"
         return replace(base, status=MISSED if now - before > allowed else OK, words=words)

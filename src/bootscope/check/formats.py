@@ -10,31 +10,38 @@ because GitLab compares them by name. KCIDB: the JSON of KernelCI's database, sc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Finding, Outcome
+from bootscope.check.checked import Checked
+from bootscope.check.decide import MISSED, NONE, OK, UNSURE, Finding
+from bootscope.check.markdown import facts_of
 from bootscope.core.errors import UserError, printable
-from bootscope.core.text import seconds as rounded
 from bootscope.export import junit
-from bootscope.export.markdown import code, escaped, table
 from bootscope.export.openmetrics import family
 from bootscope.export.text import plain, seconds
 
-_MARKS = {OK: "✅", MISSED: "❌", UNSURE: "❔", NONE: "❔"}
 _KCIDB = {OK: "PASS", MISSED: "FAIL", UNSURE: "DONE", NONE: "MISS"}
 _LAVA = {OK: "pass", MISSED: "fail", UNSURE: "pass", NONE: "skip"}
-_ALIGNED = ("---", "---", "---", "---:", "---:", "---")
 _ORIGIN = re.compile(r"[a-z0-9_]+")
 _BUILD = re.compile(r"[a-z0-9_]+:[^\0]*")
 
 
-def as_junit(outcome: Outcome) -> bytes:
-    """One test case for each finding; its time is the figure that was checked."""
+Told = Sequence[Checked]
+
+
+def as_junit(checked: Told) -> bytes:
+    """A suite for each product, a test case for each finding; its time is the figure that was checked."""
+    return junit.document([_suite(each) for each in checked])
+
+
+def _suite(checked: Checked) -> junit.Suite:
+    outcome, product = checked.outcome, checked.product
+    group = f"bootscope.{word(product)}" if product else "bootscope"
     cases = [
         junit.Case(
-            f"bootscope.{f.what}",
+            f"{group}.{f.what}",
             _case(f),
             f.value_ns or 0,
             failure=f.words if f.status == MISSED else "",
@@ -44,7 +51,8 @@ def as_junit(outcome: Outcome) -> bytes:
     ]
     notes = [*(f"{f.ident}: {f.words}" for f in outcome.findings), *outcome.notes]
     total_ns = sum(max(0, case.time_ns or 0) for case in cases)
-    return junit.document("boot time", cases, total_ns, _facts(outcome), notes)
+    title = f"boot time of {product}" if product else "boot time"
+    return junit.Suite(title, cases, total_ns, facts_of(outcome), notes)
 
 
 def _case(f: Finding) -> str:
@@ -52,43 +60,24 @@ def _case(f: Finding) -> str:
     return f"{f.name} ({f.of})" if f.of else f.name
 
 
-def _facts(outcome: Outcome) -> dict[str, str]:
-    return {"run": outcome.boots.run_id, "boots": str(len(outcome.boots.boots)), **outcome.boots.facts}
-
-
-def as_markdown(outcome: Outcome) -> bytes:
-    """A summary for GitHub, escaped so that a name is never more than a name."""
-    verdict = "missed" if outcome.missed else "kept"
-    if outcome.refused:
-        verdict = f"no verdict: {escaped(outcome.refused, 300)}"
-    rows = [
-        (
-            _MARKS[f.status],
-            code(f.name),
-            escaped(f"{f.what} {f.of}".strip()),
-            "-" if f.value_ns is None else f"{rounded(f.value_ns)} s",
-            "-" if f.limit_ns is None else f"{rounded(f.limit_ns)} s",
-            escaped(f.words, 300),
-        )
-        for f in outcome.findings
-    ]
-    heads = ("", "what", "checked", "is", "limit", "details")
-    lines = [f"## Boot time: {verdict}", "", *table(heads, rows, _ALIGNED)]
-    facts = [f"{escaped(name)}: {code(value)}" for name, value in _facts(outcome).items()]
-    lines += ["<sub>" + "<br>".join([*facts, *(escaped(n, 300) for n in outcome.notes)]) + "</sub>"]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def as_annotations(outcome: Outcome, check_file: str) -> list[str]:
+def as_annotations(checked: Told, check_file: str) -> list[str]:
     """GitHub's workflow commands: an error for each miss, a warning for what cannot be told."""
     lines = []
-    for f in outcome.findings:
+    for product, f in _findings(checked):
         if f.status != OK:
             level = "error" if f.status == MISSED else "warning"
-            title = _property(f"boot time: {plain(f.name)}")
+            whose = f"boot time of {plain(product)}" if product else "boot time"
+            title = _property(f"{whose}: {plain(f.name)}")
             words = _data(f"{plain(f.ident)}: {plain(f.words)}")
             lines.append(f"::{level} file={_property(check_file)},title={title}::{words}")
     return lines
+
+
+def _findings(checked: Told) -> Iterator[tuple[str, Finding]]:
+    """All findings with their products."""
+    for each in checked:
+        for finding in each.outcome.findings:
+            yield each.product, finding
 
 
 def _data(text: str) -> str:
@@ -100,18 +89,19 @@ def _property(text: str) -> str:
     return _data(printable(text)).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_metrics(outcome: Outcome) -> bytes:
+def as_metrics(checked: Told) -> bytes:
     """OpenMetrics with the figures, the limits and whether each was kept."""
 
-    def labels(f: Finding) -> dict[str, str]:
+    def labels(product: str, f: Finding) -> dict[str, str]:
         # GitLab takes what follows a # for a comment, also within a label, and then reads nothing at all.
-        named = f.name.replace("#", "_")
-        return {"what": f.what, "name": named, **({"of": f.of} if f.of else {})}
+        named = {"product": product} if product else {}
+        named |= {"what": f.what, "name": f.name.replace("#", "_")}
+        return named | ({"of": f.of} if f.of else {})
 
-    findings = outcome.findings
-    values = [(labels(f), seconds(f.value_ns)) for f in findings if f.value_ns is not None]
-    limits = [(labels(f), seconds(f.limit_ns)) for f in findings if f.limit_ns is not None]
-    kept = [(labels(f), "0" if f.status == MISSED else "1") for f in findings]
+    findings = list(_findings(checked))
+    values = [(labels(p, f), seconds(f.value_ns)) for p, f in findings if f.value_ns is not None]
+    limits = [(labels(p, f), seconds(f.limit_ns)) for p, f in findings if f.limit_ns is not None]
+    kept = [(labels(p, f), "0" if f.status == MISSED else "1") for p, f in findings]
     lines = [
         *family("bootscope_check_value_seconds", "The figure checked.", values, "seconds"),
         *family("bootscope_check_limit_seconds", "Its limit.", limits, "seconds"),
@@ -121,7 +111,7 @@ def as_metrics(outcome: Outcome) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def as_kcidb(outcome: Outcome, origin: str, build: str) -> bytes:
+def as_kcidb(checked: Told, origin: str, build: str) -> bytes:
     """Tests of KernelCI's schema 5.3; `origin` names the CI system, `build` is the id of the tested build.
 
     Raises UserError when these are not of the form that the schema asks for.
@@ -130,14 +120,16 @@ def as_kcidb(outcome: Outcome, origin: str, build: str) -> bytes:
         raise UserError(f"'{printable(origin)}' is not a valid origin", hint="small letters, digits and _")
     if not _BUILD.fullmatch(build):
         raise UserError(f"'{printable(build)}' is not a build id", hint="ORIGIN:ID, as in its submission")
-    tests = [_test(outcome, number, origin, build) for number in range(len(outcome.findings))]
+    tests = [
+        _test(each, number, origin, build) for each in checked for number in range(len(each.outcome.findings))
+    ]
     document = {"version": {"major": 5, "minor": 3}, "tests": tests}
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
-def _test(outcome: Outcome, place: int, origin: str, build: str) -> Mapping[str, object]:
-    f = outcome.findings[place]
-    path = ".".join(word(part) for part in ("boot", f.what, f.name, f.of) if part)
+def _test(checked: Checked, place: int, origin: str, build: str) -> Mapping[str, object]:
+    outcome, f = checked.outcome, checked.outcome.findings[place]
+    path = ".".join(word(part) for part in ("boot", checked.product, f.what, f.name, f.of) if part)
     number = {} if f.value_ns is None else {"value": f.value_ns / 10**9, "unit": "s", "prefix": "metric"}
     return {
         "id": f"{origin}:{word(outcome.boots.run_id)}.{place + 1}.{path}",
@@ -157,9 +149,9 @@ def word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "x"
 
 
-def as_lava(outcome: Outcome) -> Iterable[str]:
+def as_lava(checked: Told) -> Iterator[str]:
     """Lines that LAVA finds in the output of a test: results with measurements."""
-    for f in outcome.findings:
-        name = "-".join(word(part) for part in (f.what, f.name, f.of) if part)
+    for product, f in _findings(checked):
+        name = "-".join(word(part) for part in (product, f.what, f.name, f.of) if part)
         measured = "" if f.value_ns is None else f" UNITS=seconds MEASUREMENT={seconds(f.value_ns)}"
         yield f"<LAVA_SIGNAL_TESTCASE TEST_CASE_ID={name} RESULT={_LAVA[f.status]}{measured}>"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bootscope.analysis.samples import MILESTONE, PHASE, BootTimes, Quantity, SampleSet
-from bootscope.capture.labels import known
 from bootscope.capture.store import Store
+from bootscope.check.baseline import HISTORY
 from bootscope.check.model import HistoryTable
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import visible
@@ -25,7 +25,7 @@ def history_baseline(
     milestone whose change points end a segment; empty for what each run was for. Raises UserError where
     no earlier run fits.
     """
-    labels = known(store.runs / run_id)
+    labels = store.labels_of(run_id)
     wanted = {key: labels.get(key, "") for key in asked.labels}
     runs = store.summaries()
     at = next(n for n, run in enumerate(runs) if run.run_id == run_id)
@@ -33,10 +33,10 @@ def history_baseline(
     for run in reversed(runs[:at]):
         if not asked.segment and len(fitting) == asked.last:
             break
-        marks = known(store.runs / run.run_id)
+        marks = store.labels_of(run.run_id)
         alike = (run.system, run.board, run.kind) == (runs[at].system, runs[at].board, runs[at].kind)
         if alike and all(marks.get(key, "") == value for key, value in wanted.items()):
-            figure = figure_of(store, run)
+            figure = figure_of(store, run, own=True)
             if figure and figure.exact == boots.exact:
                 fitting.append(Listed(run, figure, marks))
     found = fitting[::-1]
@@ -71,10 +71,12 @@ def _ids(found: Sequence[Listed]) -> str:
 def _sample(store: Store, found: Sequence[Listed], boots: SampleSet) -> SampleSet:
     if boots.exact:
         of = tuple(BootTimes(each.run.run_id, _times(each.figure)) for each in found if each.figure)
-        return SampleSet("history", of, True, boots.until, 0, boots.facts)
+        return SampleSet(HISTORY, of, True, boots.until, 0, boots.facts)
+    for each in found:
+        store.fetch(each.run.run_id)
     sets = [run_of(store, each.run.run_id).times() for each in found]
     every = tuple(boot for each in sets for boot in each.boots)
-    return SampleSet("history", every, False, boots.until, max(each.step_ns for each in sets), sets[-1].facts)
+    return SampleSet(HISTORY, every, False, boots.until, max(each.step_ns for each in sets), sets[-1].facts)
 
 
 def _times(figure: Figure) -> dict[Quantity, int]:

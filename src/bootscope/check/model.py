@@ -11,6 +11,13 @@ max_regression = "2 %"
 [history]                                  # or instead of a baseline: the store's earlier runs
 last = 10                                  # so many of them, or: segment = true
 max_regression = "2 %"
+
+A file of several products has all of this below [product.NAME]:
+
+[product.gateway]
+labels = ["product=gw"]                    # which runs are of it; default: the label product=NAME
+[product.gateway.budget]
+"app-ready" = "2.5 s"
 """
 
 from __future__ import annotations
@@ -22,13 +29,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from bootscope.core.errors import UserError, printable
-from bootscope.core.settings import Setting, load
-from bootscope.core.toml_lines import spot
+from bootscope.core.settings import Setting
 from bootscope.statistics.describe import median, quantile
 
 DEFAULT = Path("bootscope-check.toml")
-_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
-_NUMBER = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?(s|ms|us|µs|ns|%)")
 _PERCENTILE = re.compile(r"p([1-9]\d?)")
 MEDIAN, WORST = "median", "worst"
 
@@ -59,8 +63,8 @@ class HistoryTable(Setting, frozen=True):
     quantities: tuple[str, ...] = ()
 
 
-class CheckFile(Setting, frozen=True):
-    """A check file as it stands."""
+class CheckTable(Setting, frozen=True):
+    """What is checked of one product."""
 
     budget: dict[str, str | Limit] = {}
     baseline: BaselineTable | None = None
@@ -68,13 +72,36 @@ class CheckFile(Setting, frozen=True):
     milestone: str = ""
 
 
-_EXAMPLES = {
-    "budget": '"first-frame" = "2.5 s"',
-    "baseline": 'file = "boot-baseline.json"',
-    "history": "last = 10",
-    "milestone": 'milestone = "app-ready"',
-}
-"""Lines for whoever wrote a wrong one, by table."""
+class ProductTable(CheckTable, frozen=True):
+    """The same with the runs that are of the product: those with these `labels` (KEY=VALUE, or KEY), of this
+    system, on this board."""
+
+    labels: tuple[str, ...] = ()
+    system: str = ""
+    board: str = ""
+
+
+class CheckFile(CheckTable, frozen=True):
+    """A check file as it stands: of one product, or of several."""
+
+    product: dict[str, ProductTable] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs are of a product."""
+
+    labels: tuple[str, ...] = ()
+    system: str = ""
+    board: str = ""
+
+    @property
+    def words(self) -> str:
+        """In words: `with product=gw, of system stock`."""
+        told = [f"with {', '.join(map(printable, self.labels))}"] if self.labels else []
+        told += [f"of system {printable(self.system)}"] if self.system else []
+        told += [f"on board {printable(self.board)}"] if self.board else []
+        return ", ".join(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +133,8 @@ class Allowance:
 @dataclass(frozen=True)
 class Check:
     """What a check file asks for. `baseline` is the path of the baseline's file, None where there is
-    none; so is `history`."""
+    none; so is `history`. `product` is its name, with the runs that are of it; empty where the file is of one
+    product only."""
 
     path: Path
     budgets: tuple[Budget, ...] = ()
@@ -115,6 +143,8 @@ class Check:
     quantities: tuple[str, ...] = ()
     milestone: str = ""
     history: HistoryTable | None = None
+    product: str = ""
+    wanted: Wanted = Wanted()
 
 
 def figure_of(name: str) -> Callable[[Sequence[int]], int]:
@@ -129,67 +159,10 @@ def figure_of(name: str) -> Callable[[Sequence[int]], int]:
     return median if name == MEDIAN else max
 
 
-def read_check(path: Path) -> Check:
-    """The check in a file. Raises UserError for what is wrong in it, naming the file and the key."""
-    if not path.exists():
-        raise UserError(f"there is no check file {path}", hint="bootscope help ci shows one; -f FILE")
-    found = load(path, CheckFile, _EXAMPLES)
-    if not (found.budget or found.baseline or found.history):
-        raise UserError(
-            f"{path}: nothing to check", hint="a [budget], a [baseline] or a [history]; bootscope help ci"
-        )
-    if found.baseline and found.history:
-        raise UserError(f"{path}: [baseline] and [history] are both there", hint="one of them")
-    budgets = tuple(_budget(path, name, given) for name, given in found.budget.items())
-    if found.history:
-        return _with_history(path, budgets, found.history, found.milestone)
-    if found.baseline is None:
-        return Check(path, budgets, milestone=found.milestone)
-    base = found.baseline
-    allowed = _allowance(path, "baseline", base.max_regression)
-    return Check(path, budgets, path.parent / base.file, allowed, base.quantities, found.milestone)
-
-
-def _with_history(path: Path, budgets: tuple[Budget, ...], table: HistoryTable, milestone: str) -> Check:
-    if table.last < 1:
-        where = spot(path, ("history", "last"))
-        raise UserError(f"{where}: history.last: {table.last} is not a number of runs", hint="1 or more")
-    allowed = _allowance(path, "history", table.max_regression)
-    return Check(path, budgets, None, allowed, table.quantities, milestone, table)
-
-
-def _budget(path: Path, name: str, given: str | Limit) -> Budget:
-    limit = given if isinstance(given, Limit) else Limit(limit=given)
-    where = f"{spot(path, ('budget', name))}: budget '{printable(name)}'"
-    try:
-        figure_of(limit.of)
-    except UserError as error:
-        raise UserError(f"{where}: {error.message}", hint=error.hint) from error
-    number, unit = _parsed(where, limit.limit)
-    if unit == "%":
-        raise UserError(f"{where}: a budget is a time, not a part of one", hint="such as 2.5 s or 900 ms")
-    return Budget(name, int(number * _UNITS[unit]), limit.of)
-
-
-def _allowance(path: Path, table: str, text: str) -> Allowance:
-    number, unit = _parsed(f"{spot(path, (table, 'max_regression'))}: {table}.max_regression", text)
-    if unit == "%":
-        return Allowance(number / 100, 0, f"{text.removesuffix('%').strip()} %")
-    return Allowance(None, int(number * _UNITS[unit]), text)
-
-
-def _parsed(where: str, text: str) -> tuple[Fraction, str]:
-    match = _NUMBER.fullmatch(text.strip())
-    if not match:
-        units = ", ".join(_UNITS)
-        hint = f"a number and its unit ({units}, or % of a baseline), such as 2.5 s"
-        raise UserError(f"{where}: '{printable(text[:80])}' is no time", hint=hint)
-    return Fraction(match[1]), match[2]
-
-
 def known_names(check: Check) -> Mapping[str, str]:
     """All names that a check asks for -> where they stand in the file."""
-    named = {budget.name: "budget" for budget in check.budgets}
+    inside = f"product.{check.product}." if check.product else ""
+    named = {budget.name: f"{inside}budget" for budget in check.budgets}
     table = "history" if check.history else "baseline"
-    named |= {name: f"{table}.quantities" for name in check.quantities}
-    return named | ({check.milestone: "milestone"} if check.milestone else {})
+    named |= {name: f"{inside}{table}.quantities" for name in check.quantities}
+    return named | ({check.milestone: f"{inside}milestone"} if check.milestone else {})

@@ -15,14 +15,14 @@ from bootscope.audit.pitfalls.find import Warned
 from bootscope.audit.result import AuditResult, run_audit
 from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse
 from bootscope.cli.named_image import bench as image_bench
 from bootscope.cli.named_image import image_of
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
-from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.paths import cache_dir
 from bootscope.cores.profile import load_core
 from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
@@ -67,7 +67,7 @@ class AuditVerb(Verb):
         check_positive(args, "top")
         args.what = _names(args)
         core = load_core(args.core) if args.core else None
-        about = subject(Store(store_dir()), Cache(cache_dir()), args.what, core)
+        about = subject(open_store(), Cache(cache_dir()), args.what, core)
         found = run_audit(about)
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found)})

@@ -21,9 +21,9 @@ from bootscope.capture.stored import RECORDED, StoredBoot, StoredRun
 from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive
 from bootscope.cli.output import write_file
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import store_dir
 from bootscope.cores.profile import load_core
 from bootscope.report import calibrated as text
 from bootscope.runs.run import run_and_boot
@@ -54,7 +54,7 @@ class Calibrate(Verb):
         check_positive(args, "top")
         if args.output and args.output.suffix != ".toml":
             raise UserError(f"{args.output}: a board profile must be named *.toml")
-        store = Store(store_dir())
+        store = open_store()
         wanted = [run_and_boot(name) for name in args.run]
         boots = {boot.boot_id: boot for name, n in wanted for boot in real_boots(store, name or "", n)}
         run, boot = emulated_boot(store, args.like)

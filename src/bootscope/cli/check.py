@@ -7,29 +7,40 @@ import argparse
 import os
 import secrets
 import sys
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from bootscope.analysis.samples import SampleSet
 from bootscope.capture.store import Store
 from bootscope.check import formats
-from bootscope.check.baseline import baseline_of, read_baseline
-from bootscope.check.decide import Outcome, decide
-from bootscope.check.model import DEFAULT, Check, read_check
-from bootscope.cli.arguments import flag, option
+from bootscope.check.baseline import baseline_of
+from bootscope.check.checked import Checked
+from bootscope.check.markdown import as_markdown
+from bootscope.check.model import DEFAULT, Check
+from bootscope.check.products import checked as check_of
+from bootscope.check.products import each_checked, newest_run, product_of
+from bootscope.check.products import named as named_products
+from bootscope.check.reading import read_checks
+from bootscope.cli.arguments import flag, option, several
+from bootscope.cli.check_posts import add_posts, check_posts, job_of, post
 from bootscope.cli.common import refuse
+from bootscope.cli.main import show_error
 from bootscope.cli.output import write_file
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import ToolError, UserError
-from bootscope.core.paths import store_dir
+from bootscope.core.errors import BootscopeError, ToolError, UserError, printable
 from bootscope.report import check as text
 from bootscope.report.boots import named
 from bootscope.runs.run import run_and_boot, sample_set
 
 MISSED = 3
 """The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""
-_TOLD = ("junit", "gitlab", "github", "lava", "kcidb", "kcidb_origin", "kcidb_build")
+_TOLD = (
+    "junit", "gitlab", "markdown", "github", "lava", "kcidb", "kcidb_origin", "kcidb_build",
+    "comment", "comment_on", "comment_name", "webhook",
+)  # fmt: skip
 """Options that say how the result of a check is told."""
+_MORE = "record or import more boots; 10 are a good start"
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
@@ -37,55 +48,82 @@ class CheckVerb(Verb):
     example = "bootscope check last -f bootscope-check.toml --junit boot.xml"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("run", nargs="?", help="run id or part of one (default: the last run)")
+        parser.add_argument(
+            "run", nargs="?", help="run id or part of one (default: the last run, or that of each product)"
+        )
         option(parser, "-f --file", "F", f"the check file (default {DEFAULT})", type=Path)
+        several(parser, "--product", "NAME", "only this product of the check file (repeatable)")
+        several(parser, "--label", "KEY[=VALUE]", "the newest run with this label (repeatable)")
         option(parser, "--save-baseline", "FILE", "write the run as a baseline; check nothing", type=Path)
         option(parser, "--junit", "FILE", "write JUnit XML", type=Path)
         option(parser, "--gitlab", "FILE", "write metrics for GitLab (OpenMetrics)", type=Path)
+        option(parser, "--markdown", "FILE", "write the result as Markdown, as a comment has it", type=Path)
         flag(parser, "--github", "write a step summary and annotations (in GitHub Actions)")
         flag(parser, "--lava", "print the results as LAVA's signals")
         option(parser, "--kcidb", "FILE", "write tests for KernelCI's database", type=Path)
         option(parser, "--kcidb-origin", "NAME", "the CI system that submits (with --kcidb)")
         option(parser, "--kcidb-build", "ID", "the tested build's id there (with --kcidb)")
+        add_posts(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         _agree(args)
-        name, number = run_and_boot(args.run)
         args.file = args.file or DEFAULT
-        check = None if args.save_baseline else read_check(args.file)
-        store = Store(store_dir())
-        boots = sample_set(store, name, number)
-        if check is None:
-            return _save(args, boots)
-        outcome = _decided(check, boots, store)
-        _write_files(args, outcome)
+        checks = () if args.save_baseline else read_checks(args.file)
+        store = open_store()
+        if args.save_baseline:
+            return _save(args, sample_set(store, *run_and_boot(args.run)))
+        checked, failed = _checked(args, store, checks)
+        _write_files(args, checked)
         if args.json:
-            print_json("check", text.document(outcome))
+            print_json("checks" if checked[0].product else "check", text.document(checked))
         else:
-            _print(args, outcome)
-        if outcome.refused:
-            raise UserError(
-                named(outcome.refused, 400), hint="record or import more boots; 10 are a good start"
-            )
-        return MISSED if outcome.missed else 0
+            _print(args, checked)
+        if not failed:
+            refused = (each for each in checked if each.outcome.refused)
+            failed += [UserError(_words(each), hint=_MORE) for each in refused]
+        failed += post(args, checked)
+        return _ended(failed, missed=any(each.outcome.missed for each in checked))
 
 
-def _decided(check: Check, boots: SampleSet, store: Store) -> Outcome:
-    """The outcome, with the baseline from its file or from the store."""
-    if check.history is None:
-        return decide(check, boots, read_baseline(check.baseline) if check.baseline else None)
-    # What reads a history is not loaded for other checks.
-    from bootscope.check.from_history import history_baseline
+def _checked(
+    args: argparse.Namespace, store: Store, checks: Sequence[Check]
+) -> tuple[list[Checked], list[BootscopeError]]:
+    """The checks of all products that are asked for, and what kept some from being checked."""
+    name, number = run_and_boot(args.run)
+    if not checks[0].product:
+        refuse(args, ("product",), f"is for a check file of products; {args.file} is of one")
+        if args.label:
+            name = newest_run(store, checks[0], args.label)
+        return [check_of(store, checks[0], sample_set(store, name, number))], []
+    chosen = named_products(checks, args.product)
+    if name is None:
+        return each_checked(store, chosen, lambda check: newest_run(store, check, args.label))
+    run_id = store.find_id(name)
+    check = chosen[0] if len(args.product) == 1 else product_of(store, chosen, run_id)
+    return [check_of(store, check, sample_set(store, run_id, number))], []
 
-    found, words = history_baseline(store, boots.run_id, boots, check.history, check.milestone)
-    outcome = decide(check, boots, found)
-    return replace(outcome, notes=(words, *outcome.notes))
+
+def _words(each: Checked) -> str:
+    words = named(each.outcome.refused, 400)
+    return f"{named(each.product)}: {words}" if each.product else words
+
+
+def _ended(failed: list[BootscopeError], *, missed: bool) -> int:
+    """The exit code. What could not be sent is told, and does not hide that a budget was missed."""
+    for error in failed[0 if missed else 1 :]:
+        show_error(error)
+    if failed and not missed:
+        raise failed[0]
+    return MISSED if missed else 0
 
 
 def _agree(args: argparse.Namespace) -> None:
     """Raises UserError for options that do not go together."""
     if args.save_baseline:
-        refuse(args, ("file", *_TOLD), "is for a check; --save-baseline checks nothing")
+        refuse(args, ("file", "product", "label", *_TOLD), "is for a check; --save-baseline checks nothing")
+    check_posts(args)
+    if args.run:
+        refuse(args, ("label",), f"chooses a run; {printable(args.run)} names one")
     if not args.kcidb:
         refuse(args, ("kcidb_origin", "kcidb_build"), "goes with --kcidb FILE", "bootscope help ci")
     if args.json and (args.github or args.lava):
@@ -109,15 +147,17 @@ def _save(args: argparse.Namespace, boots: SampleSet) -> int:
     return 0
 
 
-def _write_files(args: argparse.Namespace, outcome: Outcome) -> None:
+def _write_files(args: argparse.Namespace, checked: Sequence[Checked]) -> None:
     if args.junit:
-        write_file(args.junit, formats.as_junit(outcome))
+        write_file(args.junit, formats.as_junit(checked))
     if args.gitlab:
-        write_file(args.gitlab, formats.as_metrics(outcome))
+        write_file(args.gitlab, formats.as_metrics(checked))
     if args.kcidb:
-        write_file(args.kcidb, formats.as_kcidb(outcome, args.kcidb_origin, args.kcidb_build))
+        write_file(args.kcidb, formats.as_kcidb(checked, args.kcidb_origin, args.kcidb_build))
+    if args.markdown:
+        write_file(args.markdown, as_markdown(checked, job_of(os.environ)))
     if args.github:
-        _append(Path(os.environ[SUMMARY]), formats.as_markdown(outcome))
+        _append(Path(os.environ[SUMMARY]), as_markdown(checked))
 
 
 def _append(path: Path, data: bytes) -> None:
@@ -128,19 +168,19 @@ def _append(path: Path, data: bytes) -> None:
         raise ToolError(f"cannot write {path}, which {SUMMARY} names: {error.strerror}") from error
 
 
-def _print(args: argparse.Namespace, outcome: Outcome) -> None:
-    """The table, then what the CI system reads from the output."""
+def _print(args: argparse.Namespace, checked: Sequence[Checked]) -> None:
+    """The tables, then what the CI system reads from the output."""
+    # Names from a boot could look like commands to GitHub: it reads none until this word comes again.
+    word = secrets.token_hex(16)
     if args.github:
-        # Names from a boot could look like commands to GitHub: it reads none until this word comes again.
-        word = secrets.token_hex(16)
         print(f"::stop-commands::{word}")
-        text.check(terminal(), outcome)
+    for each in checked:
+        text.check(terminal(), each)
+    if args.github:
         print(f"::{word}::")
-        for line in formats.as_annotations(outcome, str(args.file)):
+        for line in formats.as_annotations(checked, str(args.file)):
             print(line)
-    else:
-        text.check(terminal(), outcome)
     if args.lava:
-        for line in formats.as_lava(outcome):
+        for line in formats.as_lava(checked):
             print(line)
     sys.stdout.flush()

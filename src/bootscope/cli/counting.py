@@ -10,8 +10,8 @@ from pathlib import Path
 from bootscope.analysis.timing import check_architecture, find_timing
 from bootscope.analysis.views import View, view
 from bootscope.capture.store import Store
+from bootscope.cli.stores import open_store
 from bootscope.core.errors import UserError
-from bootscope.core.paths import store_dir
 from bootscope.cores.profile import Core
 from bootscope.system.load import LoadedSystem, load_system
 
@@ -22,7 +22,7 @@ def on_core(args: argparse.Namespace, before: View, core: Core) -> View:
     Raises UserError where that cannot be done here, with what to run instead; ToolError as a build and a
     counting pass do.
     """
-    store, run, boot = Store(store_dir()), before.run, before.boot
+    store, run, boot = open_store(), before.run, before.boot
     check_architecture(run, core)
     if find_timing(run, boot, core) is None:
         _count(args, store, before, core)

@@ -15,9 +15,9 @@ from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import refuse
 from bootscope.cli.core_options import add_core_options, call_paths, core_of
 from bootscope.cli.output import write_file
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
-from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.export.base import BootRow, Exporter, Subject
 from bootscope.export.registry import EXPORTERS, for_file, named
@@ -78,7 +78,7 @@ class Export(Verb):
             refuse(args, ("format", "output", "core", "stalls"), "writes a boot; --formats writes none")
             return list_formats(args.json)
         exporter = chosen(args)
-        store = Store(store_dir())
+        store = open_store()
         boot_id, boot = boot_of(store, args.run, core_of(args))
         subject = subject_of(boot_id, boot)
         subject = replace(subject, trace=call_paths(subject.trace, args.stalls))

@@ -7,14 +7,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import option, several
 from bootscope.cli.common import check_positive
 from bootscope.cli.output import write_file
 from bootscope.cli.runs import chosen
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.history.commits import commits
 from bootscope.history.series import BY, COMMIT, Change, Series, series
@@ -50,11 +49,11 @@ class History(Verb):
             raise UserError(
                 f"{args.output}: a history is written as HTML", hint="-o FILE.html; --json for programs"
             )
-        store = Store(store_dir())
+        store = open_store()
         order = commits(args.tree) if args.tree else None
         args.kind = None
         about = f"phase {args.phase}" if args.phase else args.milestone
-        found = series(listed(store, chosen(store, args)), about, args.by, order)
+        found = series(listed(store, chosen(store, args), own=True), about, args.by, order)
         if args.output:
             _write(args.output, found)
         if args.json:

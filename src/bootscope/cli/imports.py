@@ -13,13 +13,12 @@ from rich.text import Text
 
 from bootscope.capture import labels
 from bootscope.capture.imported import Answers, Raw, keep, safe_name
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option, renamed, several
 from bootscope.cli.common import refuse
 from bootscope.cli.label import add_label_option
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
-from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.importing.files import ALL, Understood, by_file, understand
 from bootscope.readers import registry
@@ -106,7 +105,7 @@ def list_formats(as_json: bool) -> int:
 
 def store_run(name: str, raws: list[Raw], found: Understood, marks: Mapping[str, str]) -> str:
     """Keeps the files, labelled with `marks`; returns the run's id."""
-    store = Store(store_dir(), marks=marks)
+    store = open_store(marks=marks)
     formats: dict[str, tuple[str, ...]] = {}
     for file in found.files:
         formats[file.raw] = tuple(dict.fromkeys((*formats.get(file.raw, ()), file.reader.name)))
@@ -129,7 +128,7 @@ def _name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> in
         )
     if not milestones:
         raise UserError("--run needs a milestone", hint="--milestone NAME=TEXT: the first line with TEXT")
-    store = Store(store_dir())
+    store = open_store()
     run_id = store.find_id(args.run)
     found = add_milestones(store, run_id, milestones)
     if args.json:

@@ -6,10 +6,9 @@ from __future__ import annotations
 import argparse
 
 from bootscope.capture import labels
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import several
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.paths import store_dir
 
 
 def add_label_option(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +27,7 @@ class Label(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         changed = labels.parse(args.label)
-        store = Store(store_dir())
+        store = open_store()
         run_id = store.find_id(args.run)
         found = store.label(run_id, changed) if changed else labels.read(store.runs / run_id)
         if args.json:

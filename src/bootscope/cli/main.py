@@ -14,14 +14,14 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bootscope.cli.parsers import overview, parser
 from bootscope.cli.verbs import VERBS
 from bootscope.core import interrupts
 from bootscope.core.errors import BootscopeError, ToolError, printable
 
-INTERRUPTED = 130
+INTERRUPTED, BUG = 130, 1
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
 
 
@@ -32,13 +32,26 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line; returns the exit code."""
-    try:
-        words = sys.argv[1:] if arguments is None else arguments
-        args = _parser_for(words).parse_args(words)
-        status = int(args.do(args))
-        sys.stdout.flush()
+    """Runs one command line, and sends what it made to a store on a server; returns the exit code."""
+    status = _guarded(lambda: _run(sys.argv[1:] if arguments is None else arguments))
+    stores = sys.modules.get("bootscope.cli.stores")
+    if stores is None or status in (BUG, INTERRUPTED):
         return status
+    sent = _guarded(stores.send_new)
+    return status or sent
+
+
+def _run(words: Sequence[str]) -> int:
+    args = _parser_for(words).parse_args(words)
+    status = int(args.do(args))
+    sys.stdout.flush()
+    return status
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """Does `work`; what it raises becomes a message and an exit code."""
+    try:
+        return work()
     except BootscopeError as error:
         return show_error(error)
     except KeyboardInterrupt:
@@ -51,14 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in WORLD:
             show_bug()
-            return 1
+            return BUG
         return show_error(of_the_world(error))
     except Exception:
         # Python wraps an interrupt into another error where it makes classes.
         if interrupts.asked():
             return show_interrupted()
         show_bug()
-        return 1
+        return BUG
 
 
 def show_interrupted() -> int:

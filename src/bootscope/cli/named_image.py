@@ -15,8 +15,9 @@ from bootscope.boards.profile import board_names
 from bootscope.buildtrees import keep
 from bootscope.capture.store import Store
 from bootscope.cli.common import runner
+from bootscope.cli.stores import open_store
 from bootscope.core.errors import UserError, printable
-from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.paths import cache_dir
 from bootscope.imageedit.record import KIND, SCHEMA, ImageRecord, is_image, load_image
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def bench(
 
     watcher = progress(quiet=args.json)
     make = runner(args, Cache(cache_dir()), watcher)
-    made = bench_of_image(store or Store(store_dir()), make, watcher, observer or Quiet(), record)
+    made = bench_of_image(store or open_store(), make, watcher, observer or Quiet(), record)
     made = replace(made, limits=limits) if limits else made
     return replace(made, timeout_s=timeout_s) if timeout_s else made
 

@@ -23,9 +23,10 @@ from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positiv
 from bootscope.cli.label import add_label_option
 from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
-from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.paths import cache_dir
 from bootscope.core.text import visible
 from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.emulator.plugin_config import Limits, default_until
@@ -249,7 +250,7 @@ def _sameness(run: StoredRun) -> str:
 
 def _store(args: argparse.Namespace) -> Store:
     """The store, which labels the run as asked for. Raises UserError for what is no label."""
-    return Store(store_dir(), marks=labels.parse(args.label))
+    return open_store(marks=labels.parse(args.label))
 
 
 def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
@@ -317,4 +318,4 @@ def bench_of(
     (default: the usual one); `how` is for the bench."""
     watcher = progress(quiet=args.json)
     make = runner(args, Cache(cache_dir()), watcher)
-    return Bench(store or Store(store_dir()), make, watcher, observer or Quiet(), **how)
+    return Bench(store or open_store(), make, watcher, observer or Quiet(), **how)

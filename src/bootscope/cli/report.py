@@ -7,13 +7,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.core_options import add_core_options, core_of
 from bootscope.cli.output import HTML, form_of, write_file
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 from bootscope.report.stored import page_of
 
@@ -56,7 +55,7 @@ class Report(Verb):
     def run(self, args: argparse.Namespace) -> int:
         form = form_of(args.output)
         check_positive(args, "width", "scale")
-        store = Store(store_dir())
+        store = open_store()
         names = args.run or ["last"]
         if form != HTML:
             # The page does not wait for what draws pictures.

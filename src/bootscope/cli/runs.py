@@ -14,9 +14,9 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import BOARD, IMPORTED, RECORDED, Summary
 from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import check_positive
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, unknown
-from bootscope.core.paths import store_dir
 from bootscope.report import terminal as text
 from bootscope.runs.listing import Listed, listed
 
@@ -56,7 +56,7 @@ class List(Verb):
         check_positive(args, "top")
         if args.sort is not None and args.sort not in _SORT:
             raise unknown("column", args.sort, list(_SORT))
-        store = Store(store_dir())
+        store = open_store()
         runs = store.summaries()
         found = _ranked(store, _fitting(store, runs, args), args.sort)
         # The newest stand at the end of the list, where somebody looks.
@@ -99,7 +99,7 @@ def _chosen(runs: Iterable[Summary], args: argparse.Namespace) -> list[Summary]:
 
 def _has(store: Store, run: Summary, wanted: list[str]) -> bool:
     """Whether a run has all labels that are asked for."""
-    return not wanted or labels.fits(labels.known(store.runs / run.run_id), wanted)
+    return not wanted or labels.fits(store.labels_of(run.run_id), wanted)
 
 
 def _made(run: Summary) -> datetime:
@@ -153,7 +153,7 @@ class Remove(Verb):
         flag(parser, "--dry-run", "delete nothing, only say what would be")
 
     def run(self, args: argparse.Namespace) -> int:
-        store = Store(store_dir())
+        store = open_store()
         if args.failed and args.run:
             raise UserError("--failed finds the runs to delete; leave out their names")
         if not args.failed and not args.run:

@@ -21,6 +21,7 @@ KINDS = {
     "board": ("an emulated board (boards.d)", "boards.profile:Board"),
     "real-board": ("a board on your desk or in a farm", "boards.physical:RealBoard"),
     "check": ("budgets and baselines: bootscope-check.toml", "check.model:CheckFile"),
+    "webhook": ("what check --webhook sends, as JSON", "check.message:Message"),
     "technique": ("a technique (techniques/catalogue)", "techniques.model:Technique"),
     "table": ("a published table (published/tables)", "published.tables:Table"),
     "tree": ("what system import writes", "buildtrees.model:Tree"),

@@ -6,13 +6,12 @@ from __future__ import annotations
 import argparse
 import importlib.util
 
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import flag, option
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json
 from bootscope.core import hints
 from bootscope.core.errors import UserError, to_stderr
 from bootscope.core.needs import SERVER_PACKAGES
-from bootscope.core.paths import store_dir
 
 
 class Serve(Verb):
@@ -39,7 +38,7 @@ class Serve(Verb):
         from bootscope.serve.place import LOOPBACK, PORT, open_place
         from bootscope.serve.server import serve
 
-        store = Store(store_dir())
+        store = open_store()
         place = open_place(
             LOOPBACK if args.host is None else args.host, PORT if args.port is None else args.port
         )

@@ -12,9 +12,9 @@ from bootscope.capture.saving import save
 from bootscope.capture.store import Store
 from bootscope.capture.stored import DAMAGED, RECORDING
 from bootscope.cli.arguments import flag, several
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
-from bootscope.core.paths import store_dir
 from bootscope.core.text import size
 
 _MOST_NAMED = 5
@@ -41,7 +41,7 @@ class Save(Verb):
             raise UserError("which runs?", hint="bootscope save RUN... -o FILE.bsz, or --all")
         if args.label and not args.all:
             raise UserError("--label chooses among all runs", hint="with --all, without names")
-        store = Store(store_dir())
+        store = open_store()
         ids = _all(store, args.label) if args.all else [store.find_id(name) for name in args.run]
         if not ids:
             raise UserError("no run to save", hint="bootscope list shows them")
@@ -66,7 +66,7 @@ def _all(store: Store, wanted: list[str]) -> list[str]:
         if run.ended in (RECORDING, DAMAGED):
             to_stderr(f"left out {run.run_id}: {run.why}")
     whole = [run.run_id for run in runs if run.ended not in (RECORDING, DAMAGED)]
-    return [i for i in whole if not wanted or labels.fits(labels.known(store.runs / i), wanted)]
+    return [i for i in whole if not wanted or labels.fits(store.labels_of(i), wanted)]
 
 
 class Load(Verb):
@@ -77,7 +77,7 @@ class Load(Verb):
         parser.add_argument("run", nargs="*", help="only these runs of it, by their whole ids")
 
     def run(self, args: argparse.Namespace) -> int:
-        store = Store(store_dir())
+        store = open_store()
         found = load(store, args.file, args.run)
         if args.json:
             kept = {"loaded": list(found.loaded), "same": list(found.same), "differ": list(found.differ)}

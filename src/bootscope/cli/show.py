@@ -24,9 +24,9 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import check_positive, refuse
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import store_dir
 from bootscope.core.text import visible
 from bootscope.cores.profile import load_core
 from bootscope.report import jsondoc, rows
@@ -91,7 +91,7 @@ class Show(Verb):
         if args.watch:
             from bootscope.cli.watch import watch
 
-            return watch(Store(store_dir()), args)
+            return watch(open_store(), args)
         if args.phase and not args.view:
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
@@ -102,7 +102,7 @@ class Show(Verb):
         if all_rows:
             args.top = 25 if args.view else 12
         check_positive(args, "top")
-        store = Store(store_dir())
+        store = open_store()
         name, number = run_and_boot(args.run, args.boot)
         run = run_of(store, store.find_id(name))
         if not isinstance(run, Recording):
@@ -193,7 +193,7 @@ class Compare(Verb):
         if args.sort and not args.view:
             raise UserError("--sort needs --view", hint="for example --view functions --sort change")
         check_positive(args, "top")
-        store = Store(store_dir())
+        store = open_store()
         (name_a, boot_a), (name_b, boot_b) = run_and_boot(args.a), run_and_boot(args.b)
         ids = store.find_id(name_a), store.find_id(name_b)
         _refuse_same(ids, (boot_a, boot_b))

@@ -21,14 +21,14 @@ from bootscope.buildtrees.products import Keeper
 from bootscope.buildtrees.variants import Variants
 from bootscope.buildtrees.workshop import Workshop, opened
 from bootscope.capture.record import BootInfo
-from bootscope.capture.store import Store
 from bootscope.changes.experiment import check, check_apply, title
 from bootscope.cli.apply import values_of
 from bootscope.cli.board_options import ordered
 from bootscope.cli.common import check_positive, refuse, refuse_build_options
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import UserError
-from bootscope.core.paths import cache_dir, store_dir
+from bootscope.core.paths import cache_dir
 from bootscope.hardware.measuring import Observer
 from bootscope.report import boots, tried
 from bootscope.search.board_bench import BoardBench
@@ -99,7 +99,7 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
             hint="--board serial:/dev/ttyUSB0, for example; or set it at the import",
         )
     args.n = args.n or DEFAULT_BOOTS
-    store, observer = Store(store_dir()), Told(args.json)
+    store, observer = open_store(), Told(args.json)
     variants = Variants(tree, partial(techniques_of_run, store.root), values_of(args.value))
     command = getattr(args, "check", None)
     works = words_of(command) if command else words(tree, tree.trial.works) if tree.trial.works else []

@@ -12,14 +12,13 @@ from bootscope.analysis.uncertainty import uncertainty, words
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import KNOWN
 from bootscope.analysis.whatif_core import CorePrediction, predict_on_core
-from bootscope.capture.store import Store
 from bootscope.cli.arguments import option
 from bootscope.cli.common import add_build_options
 from bootscope.cli.counting import on_core
 from bootscope.cli.show import view_of
+from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
-from bootscope.core.paths import store_dir
 from bootscope.core.text import seconds, span
 from bootscope.cores.changes import KNOWN as OF_CORES
 from bootscope.cores.changes import is_of_core
@@ -49,7 +48,7 @@ class WhatIf(Verb):
         parser.epilog = f"changes:\n{listed}\n\n{parser.epilog or ''}"
 
     def run(self, args: argparse.Namespace) -> int:
-        before = _with_core(args, view_of(Store(store_dir()), args.run, board=args.board))
+        before = _with_core(args, view_of(open_store(), args.run, board=args.board))
         if not before.boot.info.complete:
             info = before.boot.info
             raise UserError(f"boot {info.boot_id} did not reach its milestone: {info.message}")

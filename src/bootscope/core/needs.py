@@ -29,7 +29,7 @@ PICTURE_PACKAGES = ("typst",)
 CLUSTER_PACKAGES = ("distributed",)
 """What --cluster needs."""
 SHARE_PACKAGES = ("fsspec",)
-"""What BOOTSCOPE_SHARE needs."""
+"""What BOOTSCOPE_SHARE needs, and BOOTSCOPE_STORE where it is a URL."""
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
 
 REAL = ("sigrok-cli", "unsquashfs")

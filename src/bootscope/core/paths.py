@@ -3,21 +3,37 @@
 
 Two roots: the *store* (recorded boots, never thrown away by us) and the *cache* (sources and built
 images, can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them.
+``BOOTSCOPE_STORE`` may be a URL: then the folder is what this computer keeps of that store.
 ``BOOTSCOPE_SHARE`` is the URL of a second cache, behind that of this computer.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from pathlib import Path
 
 import platformdirs
 
+_FILE = "file://"
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+
 
 def store_dir() -> Path:
-    """The folder of recorded runs; not made here."""
+    """The folder of recorded runs on this computer, also where the store is on a server; not made here."""
     override = os.environ.get("BOOTSCOPE_STORE")
-    return Path(override) if override else Path(platformdirs.user_data_dir("bootscope"))
+    own = Path(platformdirs.user_data_dir("bootscope"))
+    if url := store_url():
+        words = re.sub(r"[^A-Za-z0-9]+", "-", url.partition("://")[2].rpartition("@")[2]).strip("-")[:40]
+        return own / "servers" / f"{words}-{hashlib.sha256(url.rstrip('/').encode()).hexdigest()[:12]}"
+    return Path(override.removeprefix(_FILE)) if override else own
+
+
+def store_url() -> str:
+    """The URL of the store on a server; empty where it is a folder."""
+    override = os.environ.get("BOOTSCOPE_STORE", "")
+    return override if _URL.match(override) and not override.startswith(_FILE) else ""
 
 
 def cache_dir() -> Path:

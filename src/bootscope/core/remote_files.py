@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,61 @@ def download(url: str, to: Path) -> None:
         raise _refused(url, "be read", error) from error
 
 
+def listing(url: str) -> dict[str, str]:
+    """The files of a folder at a URL -> a mark that is another one when the file was replaced; empty where
+    there is no such folder. Raises ToolError where it cannot be read."""
+    fs, there = _at(url)
+    try:
+        fs.invalidate_cache()
+        found = fs.ls(there, detail=True)
+    except FileNotFoundError:
+        return {}
+    except Exception as error:
+        raise _refused(url, "be read", error) from error
+    marks = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "updated", "created")
+    names = {}
+    for item in found:
+        if item.get("type") == "file":
+            mark = next((str(item[key]) for key in marks if item.get(key)), "")
+            names[str(item["name"]).rpartition("/")[2]] = f"{item.get('size')} {mark or os.urandom(8).hex()}"
+    return names
+
+
+def read_all(urls: Sequence[str]) -> list[bytes | None]:
+    """What small files at URLs of one server hold, in their order; None for one that is not there.
+
+    Raises ToolError where one cannot be read.
+    """
+    if not urls:
+        return []
+    fs, _ = _at(urls[0])
+    paths = [_at(url)[1] for url in urls]
+    try:
+        fs.invalidate_cache()
+        found = fs.cat(paths, on_error="return")
+    except Exception as error:
+        raise _refused(urls[0], "be read", error) from error
+    # A server may answer with the paths a little otherwise written; the order is kept.
+    held = dict(zip(paths, found.values(), strict=True)) if len(found) == len(paths) else found
+    for url, path in zip(urls, paths, strict=True):
+        said = held.get(path)
+        if isinstance(said, Exception) and not isinstance(said, FileNotFoundError):
+            raise _refused(url, "be read", said) from said
+    return [held[path] if isinstance(held.get(path), bytes) else None for path in paths]
+
+
+def remove(url: str) -> None:
+    """Removes a file; one that is not there is none. Raises ToolError where that is refused."""
+    fs, there = _at(url)
+    try:
+        fs.rm_file(there)
+        fs.invalidate_cache()
+    except FileNotFoundError:
+        return
+    except Exception as error:
+        raise _refused(url, "be removed", error) from error
+
+
 def _at(url: str) -> tuple[Any, str]:
     """The file system and the path on it. Raises UserError where a package for it is missing."""
     if importlib.util.find_spec("fsspec") is None:
@@ -71,6 +127,8 @@ def _at(url: str) -> tuple[Any, str]:
         raise UserError(words, hint=hints.share("s3fs" if url.startswith("s3:") else "")) from error
     except ValueError as error:
         raise UserError(f"{_shown(url)} cannot be used: {error}") from error
+    except Exception as error:  # some kinds connect at once
+        raise _refused(url, "be read", error) from error
     return fs, path
 
 
@@ -91,7 +149,7 @@ def _copy(path: Path, to: Path) -> None:
 
 
 def _refused(url: str, what: str, error: Exception) -> ToolError:
-    said = printable(str(error).strip().replace("\n", " "))[:200] or type(error).__name__
+    said = _shown(str(error).strip().replace("\n", " "))[:200] or type(error).__name__
     hint = "are the credentials right, and may they read and write there?" if _denied(error) else None
     return ToolError(f"{_shown(url)} cannot {what}: {said}", hint=hint)
 

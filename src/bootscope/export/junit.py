@@ -27,34 +27,51 @@ class Case:
     skipped: str = ""
 
 
-def document(
-    title: str, cases: Sequence[Case], total_ns: int | None, facts: Mapping[str, str], notes: Sequence[str]
-) -> bytes:
-    """The bytes of a JUnit .xml file with one suite, which took `total_ns` (None: not known)."""
-    counts = {
-        "tests": str(len(cases)),
-        "failures": str(sum(bool(case.failure) for case in cases)),
-        "errors": "0",
-        **_time(total_ns),
-    }
-    top = Xml.Element("testsuites", {"name": "bootscope", **counts})
-    skipped = str(sum(bool(case.skipped) for case in cases))
-    suite = Xml.SubElement(top, "testsuite", {"name": plain(title), "skipped": skipped, **counts})
-    if facts:
+@dataclass(frozen=True)
+class Suite:
+    """Test cases together, which took `total_ns` (None: not known)."""
+
+    title: str
+    cases: Sequence[Case]
+    total_ns: int | None
+    facts: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def document(suites: Sequence[Suite]) -> bytes:
+    """The bytes of a JUnit .xml file."""
+    known_ns = [suite.total_ns for suite in suites if suite.total_ns is not None]
+    whole_ns = sum(known_ns) if len(known_ns) == len(suites) else None
+    every = [case for suite in suites for case in suite.cases]
+    top = Xml.Element("testsuites", {"name": "bootscope", **_counts(every, whole_ns)})
+    for suite in suites:
+        _add(top, suite)
+    Xml.indent(top)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(top) + b"\n"
+
+
+def _counts(cases: Sequence[Case], total_ns: int | None) -> dict[str, str]:
+    failures = str(sum(bool(case.failure) for case in cases))
+    return {"tests": str(len(cases)), "failures": failures, "errors": "0", **_time(total_ns)}
+
+
+def _add(top: Xml.Element, told: Suite) -> None:
+    skipped = str(sum(bool(case.skipped) for case in told.cases))
+    named = {"name": plain(told.title), "skipped": skipped, **_counts(told.cases, told.total_ns)}
+    suite = Xml.SubElement(top, "testsuite", named)
+    if told.facts:
         properties = Xml.SubElement(suite, "properties")
-        for name, value in facts.items():
+        for name, value in told.facts.items():
             Xml.SubElement(properties, "property", name=plain(name), value=plain(value))
-    for case in cases:
+    for case in told.cases:
         words = {"classname": case.group, "name": plain(case.name), **_time(case.time_ns)}
         made = Xml.SubElement(suite, "testcase", words)
         if case.failure:
             Xml.SubElement(made, "failure", message=plain(case.failure))
         elif case.skipped:
             Xml.SubElement(made, "skipped", message=plain(case.skipped))
-    if notes:
-        Xml.SubElement(suite, "system-out").text = "\n".join(plain(note) for note in notes)
-    Xml.indent(top)
-    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(top) + b"\n"
+    if told.notes:
+        Xml.SubElement(suite, "system-out").text = "\n".join(plain(note) for note in told.notes)
 
 
 def _time(ns: int | None) -> dict[str, str]:
@@ -69,4 +86,4 @@ def make(subject: Subject) -> bytes:
         *(Case("bootscope.milestone", name, ns) for name, ns in trace.known_milestones().items()),
         *(Case("bootscope.phase", name, ns) for name, ns in sums.known_phases(trace).items()),
     ]
-    return document(trace.title, cases, trace.known_total_ns, subject.facts, trace.notes)
+    return document([Suite(trace.title, cases, trace.known_total_ns, subject.facts, trace.notes)])

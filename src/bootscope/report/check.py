@@ -3,24 +3,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.check.decide import MISSED, NONE, OK, Outcome
+from bootscope.check.checked import Checked, all_kept
+from bootscope.check.decide import MISSED, NONE, OK
+from bootscope.check.message import told
 from bootscope.core.text import seconds
 from bootscope.report.boots import counted, named
-from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 _COLOURS = {OK: "green", MISSED: "bold red"}
 _UNSURE_COLOUR = "yellow"
 
 
-def check(out: Console, outcome: Outcome) -> None:
-    """The findings, one to a line."""
-    boots = outcome.boots
+def check(out: Console, checked: Checked) -> None:
+    """The findings, one to a line, below the product and the run."""
+    outcome, boots = checked.outcome, checked.outcome.boots
     exact = ", exact" if boots.exact else ""
-    out.print(Text(f"{named(boots.run_id)}, {counted(len(boots.boots))}{exact}", "bold"))
+    run = f"{named(boots.run_id)}, {counted(len(boots.boots))}{exact}" if boots.run_id else "no verdict"
+    out.print(Text(f"{named(checked.product)}: {run}" if checked.product else run, "bold"))
     table = make_table("=", "=checked", "=what", "=of", ">s", ">limit s", "", spare=("checked", "of", ""))
     for f in outcome.findings:
         table.add_row(
@@ -37,26 +42,11 @@ def check(out: Console, outcome: Outcome) -> None:
         out.print(Text(f"note: {named(note, 400)}", "yellow"))
 
 
-def document(outcome: Outcome) -> dict[str, object]:
-    """`bootscope check --json`."""
-    return {
-        "run_id": outcome.boots.run_id,
-        "boots": len(outcome.boots.boots),
-        "exact": outcome.boots.exact,
-        "about": named(outcome.quantity),
-        "refused": named(outcome.refused, 400) or None,
-        "kept": not outcome.missed and not outcome.refused,
-        "findings": [
-            {
-                "what": f.what,
-                "name": named(f.name),
-                "of": f.of or None,
-                **fields(f, "status", "value_ns", "limit_ns"),
-                "boots": f.count,
-                "p": f.p,
-                "words": named(f.words, 400),
-            }
-            for f in outcome.findings
-        ],
-        "notes": [named(note, 400) for note in outcome.notes],
-    }
+def document(checked: Sequence[Checked]) -> dict[str, object]:
+    """`bootscope check --json`: of one run, or of all products of a check file."""
+    found = [msgspec.to_builtins(told(each.outcome)) for each in checked]
+    if len(checked) == 1 and not checked[0].product:
+        whole: dict[str, object] = found[0]
+        return whole
+    products = [{"product": named(each.product), **one} for each, one in zip(checked, found, strict=True)]
+    return {"kept": all_kept(checked), "products": products}

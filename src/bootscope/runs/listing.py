@@ -18,7 +18,6 @@ import msgspec
 from bootscope.analysis.ground import common_zero
 from bootscope.analysis.samples import MILESTONE, PHASE, Quantity, SampleSet, goal
 from bootscope.capture.imported import IMPORT
-from bootscope.capture.labels import known
 from bootscope.capture.measured import MEASURED
 from bootscope.capture.program import program_id
 from bootscope.capture.record import RUN, write_whole
@@ -60,15 +59,25 @@ class Listed(NamedTuple):
     labels: Mapping[str, str] = MappingProxyType({})
 
 
-def listed(store: Store, runs: Iterable[Summary]) -> list[Listed]:
-    """These runs with what they took."""
-    return [Listed(run, figure_of(store, run), known(store.runs / run.run_id)) for run in runs]
+def listed(store: Store, runs: Iterable[Summary], *, own: bool = False) -> list[Listed]:
+    """These runs with what they took; `own` as for :func:`figure_of`."""
+    return [Listed(run, figure_of(store, run, own=own), store.labels_of(run.run_id)) for run in runs]
 
 
-def figure_of(store: Store, run: Summary) -> Figure | None:
-    """What the boots of a run took; None where none came to its end, or that cannot be told."""
+def figure_of(store: Store, run: Summary, *, own: bool = False) -> Figure | None:
+    """What the boots of a run took; None where none came to its end, or that cannot be told.
+
+    A run on a server has the figure of whoever recorded it; with `own`, one that this program works out, for
+    which it may be fetched. Raises ToolError where that fails.
+    """
     if not run.usable:
         return None
+    if not store.is_here(run.run_id):
+        if sent := _sent_figure(store, run, own=own):
+            return sent
+        if not own:
+            return None
+        store.fetch(run.run_id)
     if kept := kept_figure(store, run):
         return kept
     made = None
@@ -79,6 +88,13 @@ def figure_of(store: Store, run: Summary) -> Figure | None:
         with contextlib.suppress(OSError):
             write_whole(store.runs / run.run_id / FIGURE, msgspec.json.encode(made))
     return made
+
+
+def _sent_figure(store: Store, run: Summary, *, own: bool) -> Figure | None:
+    with contextlib.suppress(msgspec.MsgspecError):
+        if text := store.sent_figure(run.run_id, own=own):
+            return msgspec.json.decode(text, type=Figure)
+    return None
 
 
 def kept_figure(store: Store, run: Summary) -> Figure | None:

@@ -3,6 +3,7 @@
 
     searches/SYSTEM.jsonl
     searches/TREE.board.jsonl
+    searches/SYSTEM.running     locked while a search of it runs
 
 One line each: a search that began, with its options; a system that was built and booted, also one that
 could not be built or that hung; the audit of a recording; on a physical board a comparison, from when its
@@ -12,7 +13,11 @@ twice. Boots of a board vary: only a search that is resumed uses its comparisons
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +28,7 @@ import msgspec
 from bootscope.audit.findings import Finding
 from bootscope.builder.ids import tree_id
 from bootscope.core.jsonlines import JsonLines
+from bootscope.core.locks import is_held
 from bootscope.core.paths import package_dir
 from bootscope.search.outcome import Outcome
 from bootscope.system.changes import Change
@@ -82,6 +88,8 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 BOARD = ".board"
 """What the name of a tree's journal ends with."""
+RUNNING = ".running"
+"""What the name of the lock beside a journal ends with."""
 
 
 class Journal:
@@ -94,6 +102,7 @@ class Journal:
         self._code = tree_id(package_dir())
         self._outcomes: dict[str, tuple[Outcome, bool]] = {}
         self._audits: dict[str, tuple[SavedFinding, ...]] = {}
+        self._unlock: Callable[[], object] = lambda: None
         self.comparisons: dict[str, Comparison] = {}
         self.options: dict[str, Any] | None = None
         """Of the last search that began."""
@@ -135,12 +144,22 @@ class Journal:
         ]
 
     def begin(self, options: dict[str, Any]) -> None:
-        """A search begins."""
+        """A search begins; :func:`is_running` says so until it ends, or its process does."""
         self._write(Line("begun", _now(), self._code, options=options))
+        self._lock_running()
 
     def end(self, why: str) -> None:
         """It has ended."""
         self._write(Line("ended", _now(), self._code, why=why))
+        self._unlock()
+
+    def _lock_running(self) -> None:
+        """Holds the lock until the search ends, this is thrown away, or the process dies."""
+        self._unlock()
+        with contextlib.suppress(OSError):  # another search of the same system is at work, too
+            lock = os.open(self.path.with_suffix(RUNNING), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._unlock = weakref.finalize(self, os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _keep(self, line: Line) -> None:
         same = line.code == self._code
@@ -158,6 +177,14 @@ class Journal:
         with self._lock:
             self._file.add(line)
             self._keep(line)
+
+
+def is_running(journal: Path) -> bool | None:
+    """Whether a process is at work on the search with that journal; None for one of an earlier bootscope,
+    which left no mark."""
+    with contextlib.suppress(OSError):
+        return is_held(journal.with_suffix(RUNNING))
+    return None
 
 
 def _now() -> str:

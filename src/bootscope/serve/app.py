@@ -83,21 +83,26 @@ class Site:
             raise HTTPException(404, f"There is no run {visible(wanted, _NAME)}, or it was deleted.")
         return wanted
 
+    def _searches(self) -> dict[str, bool | None]:
+        """The searches by name, and whether each is at work."""
+        root = self._store.root
+        return {name: searches.running(root, name) for name in searches.names(root)}
+
     def runs(self, request: Request) -> Response:
         """The list."""
-        found, names = self._found(), searches.names(self._store.root)
+        found, there = self._found(), self._searches()
         return pages.page(
             "runs",
             **overview(found, request.query_params),
-            searches=[(name, visible(name, _NAME)) for name in names],
-            state=state_of(found, names),
+            searches=[(name, visible(name, _NAME), running) for name, running in there.items()],
+            state=state_of(found, there),
         )
 
     async def runs_events(self, request: Request) -> Response:
         """How the list stands: the page takes itself anew when that has changed."""
 
         def look() -> dict[str, Any]:
-            return {"state": state_of(self._found(), searches.names(self._store.root))}
+            return {"state": state_of(self._found(), self._searches())}
 
         return self._events.stream(look, _LIST_S)
 
@@ -108,9 +113,12 @@ class Site:
     def history(self, request: Request) -> Response:
         """Where a milestone changed, for the newest series of the runs that are asked for."""
         about = request.query_params.get("about") or None
+        runs, pending = fitting(self._found(), request.query_params)
+        if pending:  # a part of them would show changes that are none
+            words = f"The times of {pending} of {len(runs)} runs are being worked out."
+            return pages.trouble(503, "History", words, "reload this page in a moment")
         try:
-            found = series(fitting(self._found(), request.query_params), about, None)
-            return pages.report(render_history(found))
+            return pages.report(render_history(series(runs, about, None)))
         except UserError as error:
             hint = visible(error.hint, 400) if error.hint else None
             return pages.trouble(422, "History", visible(error.message, 400), hint)

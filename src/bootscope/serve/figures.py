@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bootscope.capture.imported import IMPORT
-from bootscope.capture.labels import known
 from bootscope.capture.measured import MEASURED
 from bootscope.capture.record import RUN
 from bootscope.capture.store import Store
@@ -46,7 +45,7 @@ class Figures:
     def all(self) -> list[Known]:
         """All runs, oldest first."""
         runs = self._store.summaries()
-        return [self._of(run)._replace(labels=known(self._store.runs / run.run_id)) for run in runs]
+        return [self._of(run)._replace(labels=self._store.labels_of(run.run_id)) for run in runs]
 
     def _of(self, run: Summary) -> Known:
         stamp = self._stamp(run)

@@ -53,7 +53,7 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
     }
 
 
-def state_of(found: Sequence[Known], searches: Sequence[str]) -> str:
+def state_of(found: Sequence[Known], searches: Mapping[str, bool | None]) -> str:
     """A mark of all that a list may show of runs and searches: another one when any of it has changed."""
     told = [
         (each.run.run_id, each.run.boots, each.run.complete, each.run.ended, each.pending, dict(each.labels))
@@ -83,11 +83,13 @@ def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:
     return result
 
 
-def fitting(found: Sequence[Known], asked: Mapping[str, str]) -> list[Listed]:
-    """The runs that are asked for, oldest first, with what is known of them."""
+def fitting(found: Sequence[Known], asked: Mapping[str, str]) -> tuple[list[Listed], int]:
+    """The runs that are asked for, oldest first, with what is known of them; and of how many that is still
+    being worked out."""
     pairs = [(known, row_of(known)) for known in found]
     wanted = {row.run_id for row in chosen([row for _, row in pairs], Wanted.of(asked))}
-    return [Listed(k.run, k.figure, k.labels) for k, row in pairs if row.run_id in wanted]
+    runs = [known for known, row in pairs if row.run_id in wanted]
+    return [Listed(k.run, k.figure, k.labels) for k in runs], sum(k.pending for k in runs)
 
 
 def plotted(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:

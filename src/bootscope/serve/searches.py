@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bootscope.core.jsonlines import JsonLines
 from bootscope.core.text import listed, seconds, signed, visible
-from bootscope.search.journal import SCHEMA, Comparison, Line
+from bootscope.search.journal import SCHEMA, Comparison, Line, is_running
 from bootscope.search.outcome import Outcome
 
 _FOLDER, _ENDING = "searches", ".jsonl"
@@ -35,6 +35,11 @@ def names(root: Path) -> list[str]:
     return sorted(path.name.removesuffix(_ENDING) for path in (root / _FOLDER).glob(f"*{_ENDING}"))
 
 
+def running(root: Path, name: str) -> bool | None:
+    """Whether that search is at work; None where that cannot be told."""
+    return is_running(root / _FOLDER / f"{name}{_ENDING}")
+
+
 class SearchFollower:
     """Follows one journal: the search that began last."""
 
@@ -48,12 +53,14 @@ class SearchFollower:
         self._begun, self._ended, self._last = begun.at, "", begun.at
         self._options = begun.options or {}
         self._base: Outcome | None = None
+        self._best: Outcome | None = None
         self._rows: dict[str, Row] = {}
 
     def look(self) -> dict[str, Any]:
         """What a page has to be told (search_live.js). Raises ToolError when the journal cannot be read."""
         if not self._file.path.exists():
             return {"gone": True, "over": True}
+        alive = is_running(self._file.path)  # asked first: what it wrote last is read all the same
         fresh, changed, more = self._at == 0, set[str](), True
         while more:
             lines, end = self._file.after(self._at, _MOST_BYTES)
@@ -69,6 +76,8 @@ class SearchFollower:
             "begun": self._begun,
             "last": self._last,
             "ended": self._ended,
+            "alive": alive,
+            "best": self._fastest(),
             "options": [
                 f"{visible(key, 40)}: {visible(str(value), 80)}" for key, value in self._options.items()
             ],
@@ -93,10 +102,21 @@ class SearchFollower:
         self._rows[row.key] = row
         return {row.key}
 
+    def _fastest(self) -> str:
+        """The fastest variant so far beside the base, in words; empty while there is none."""
+        base, best = self._base, self._best
+        if not (base and best) or best.total_ns >= base.total_ns:
+            return ""
+        change_ns = best.total_ns - base.total_ns
+        part = f"{signed(change_ns)}, {100 * change_ns / base.total_ns:+.1f} %"
+        return f"{seconds(best.total_ns)} s ({part}): {visible(listed(best.what, 8), _WORDS)}"
+
     def _of_outcome(self, outcome: Outcome) -> Row:
         if not outcome.what and outcome.reached:
             self._base = outcome
         base, reached = self._base, outcome.reached
+        if reached and base and outcome.until == base.until:
+            self._best = min((each for each in (self._best, outcome) if each), key=lambda o: o.total_ns)
         compared = reached and base is not None and base is not outcome and base.until == outcome.until
         return Row(
             visible(outcome.key, 80),

@@ -44,8 +44,10 @@
       find(".options").replaceChildren(...told.options.map((words) => cell("li", "", words)));
     }
     told.rows.forEach(variant);
-    state(told.ended ? `ended: ${told.ended}` : "its end is not recorded", told.ended ? "" : "on");
+    const open = told.alive ? "running" : told.alive === false ? "its process ended without a result" : "its end is not recorded";
+    state(told.ended ? `ended: ${told.ended}` : open, told.ended ? "" : told.alive === false ? "off" : "on");
     find(".last").textContent = `began ${told.begun}, last entry ${told.last}, ${rows.size} variants`;
+    find(".best").textContent = told.best ? `fastest so far: ${told.best}` : "";
   }
 
   const source = new EventSource(find(".search").dataset.events);

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One comment of ours on a pull or merge request, which later results replace.
+
+It is found again by a mark at its beginning that readers do not see, and only among what the token's own
+account wrote: a mark that somebody else copied leads to nobody's comment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import msgspec
+
+from bootscope.core.errors import ToolError, UserError
+from bootscope.posting.http import Secret, Server, StatusError, patiently
+
+CREATED, UPDATED, THE_SAME = "created", "updated", "already up to date"
+PER_PAGE = 100
+_MOST_PAGES = 50
+_GONE = 404
+_MOST_TEXT = 60_000
+"""GitHub takes 65,536 characters."""
+_Type = TypeVar("_Type")
+
+
+@dataclass(frozen=True)
+class Written:
+    """A comment that is there: its number, and its text."""
+
+    number: int
+    text: str
+
+
+class Request(Protocol):
+    """A pull request or merge request on a server."""
+
+    name: str
+
+    def own(self) -> Iterator[Written]:
+        """The comments that this token's account wrote, oldest first."""
+
+    def create(self, text: str) -> None:
+        """Writes a comment."""
+
+    def change(self, number: int, text: str) -> None:
+        """Replaces the text of a comment."""
+
+
+class Platform:
+    """What requests on all platforms have in common. `replaces` is the method that changes a comment,
+    `found_at` what addresses of the project begin with."""
+
+    name: ClassVar[str]
+    replaces: ClassVar[str]
+    found_at: ClassVar[str]
+
+    def __init__(self, address: str, headers: Mapping[str, str], token: Secret) -> None:
+        self._server, self._token = Server(self.name, address, headers, token), token
+
+    @property
+    def comments(self) -> str:
+        """The path of the request's comments."""
+        raise NotImplementedError
+
+    def create(self, text: str) -> None:
+        """Writes a comment."""
+        self.call("POST", self.comments, msgspec.json.encode({"body": text}))
+
+    def call(self, method: str, path: str, data: bytes | None = None) -> bytes:
+        """Asks the API. Raises UserError for what the user can mend, else as :meth:`Server.call`."""
+        try:
+            return self._server.call(method, path, data)
+        except StatusError as error:
+            # A comment that is gone was deleted; anything else that is not there was misnamed.
+            missing = error.status == _GONE and path.startswith(self.found_at) and method != self.replaces
+            told = self.refused(error.status, f": {error.said}" if error.said else "", missing=missing)
+            if told is None:
+                raise
+            raise told from error
+
+    def refused(self, status: int, said: str, *, missing: bool) -> UserError | None:
+        """The error for a token that is not accepted or may not do it, or a request that is `missing`."""
+        raise NotImplementedError
+
+
+def keep(request: Request, name: str, text: str) -> str:
+    """Makes `text` the comment called `name`; returns CREATED, UPDATED or THE_SAME.
+
+    Raises UserError for a token, a project or a request that the server refuses, BusyError where it cannot
+    be reached or has no time after three attempts.
+    """
+    mark = _mark(name)
+    whole = f"{mark}\n{_cut(text)}"
+
+    def once() -> str:
+        # Looked for at each attempt: one that seemed to fail may have arrived.
+        found = next((comment for comment in request.own() if comment.text.startswith(mark)), None)
+        if found is None:
+            request.create(whole)
+            return CREATED
+        if _lines(found.text) == _lines(whole):
+            return THE_SAME
+        try:
+            request.change(found.number, whole)
+        except StatusError as error:
+            if error.status != _GONE:
+                raise
+            request.create(whole)
+            return CREATED
+        return UPDATED
+
+    return patiently(once)
+
+
+def _mark(name: str) -> str:
+    return f"<!-- bootscope-check {hashlib.sha256(name.encode()).hexdigest()[:16]} -->"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MOST_TEXT:
+        return text
+    return f"{text[: text.rindex(chr(10), 0, _MOST_TEXT)]}\n\n(cut off: the comment is too long)\n"
+
+
+def _lines(text: str) -> list[str]:
+    """Without what servers do to the ends of lines."""
+    return text.strip().splitlines()
+
+
+def decoded(data: bytes, kind: type[_Type], server: str) -> _Type:
+    """A server's answer. Raises ToolError where it is something else."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.MsgspecError as error:
+        words = f"{server} answered with something else than its API says: {error}"
+        raise ToolError(words, hint="is the address that of the API?") from error
+
+
+def pages(ask: Any) -> Iterator[Any]:
+    """All of what `ask(page)` returns in lists, PER_PAGE at a time."""
+    for page in range(1, _MOST_PAGES + 1):
+        found = ask(page)
+        yield from found
+        if len(found) < PER_PAGE:
+            return
+
+
+def number_of(text: str, what: str) -> int:
+    """The number of a request. Raises UserError for something else."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise UserError(f"{what} is not the number of a request", hint="--comment-on N")
+    return int(text)
+
+
+def file_in(environ: Mapping[str, str], name: str) -> bytes:
+    """What the file that a variable names holds; nothing where there is none."""
+    path = Path(environ.get(name) or os.devnull)
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
