@@ -134,7 +134,7 @@ def document(session: Session, found: Sequence[tuple[Found, Difference | None]])
 
 def _tried(tried: Tried) -> dict[str, object]:
     return {
-        "commit": tried.commit,
+        "commit": tried.key,
         "state": tried.state,
         "ns": tried.ns if tried.state == MEASURED else None,
         "run_id": tried.run_id,
