@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bisection over what two inputs differ in: takes differences over into the good one, builds and boots that,
-until it is known which of them make the boot slower."""
+"""A bisection over what two inputs differ in: takes differences over into the good one, builds and boots
+that, until it is known which of them make the boot slower."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Protocol
 
 from bootscope.builder.progress import Progress
+from bootscope.capture.stored import StoredRun
 from bootscope.emulator.recording import Observer
 from bootscope.regression.find import GONE
 from bootscope.regression.isolate import Cause, Isolation
@@ -29,8 +30,8 @@ _MOST_AHEAD = 256
 
 
 class Inputs(Protocol):
-    """Two inputs, called `good` and `bad` by the user, and the units that they differ in. `option`: as they were
-    given; `noun`: what a difference is, with its plural; `key`: of both contents, and all that gives a
+    """Two inputs, called `good` and `bad` by the user, and the units that they differ in. `option`: as they
+    were given; `noun`: what a difference is, with its plural; `key`: of both contents, and all that gives a
     combination its meaning."""
 
     option: str
@@ -47,6 +48,10 @@ class Inputs(Protocol):
     def system(self, chosen: Chosen) -> AbstractContextManager[LoadedSystem]:
         """The system with these units as in the bad input, and the others as in the good one; what it is
         built from is there until the end of the context."""
+
+    def moved(self, units: Sequence[Unit], before: StoredRun, after: StoredRun) -> tuple[str, ...]:
+        """What else differs between two boots, of which the second has these units: what the tree's own tools
+        changed with them."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +122,7 @@ class DifferenceSession:
         units, there = self.inputs.units, cause.gap.units
         needed = units.down(there | cause.company) - there - cause.company if cause.sure else frozenset[int]()
         before, after = (self.tried[self.key(chosen)] for chosen in (cause.before, cause.after))
-        return Culprit(
-            units.of(there), units.of(cause.company), units.of(needed), cause.sure, before, after
-        )
+        return Culprit(units.of(there), units.of(cause.company), units.of(needed), cause.sure, before, after)
 
     # ---- figures ----
 

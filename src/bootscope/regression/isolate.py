@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of many differences cost the time, by trying as few combinations as possible.
 
-The method is delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and isolating failure-inducing input",
-2002) on figures in the place of pass and fail, over sets that have all that their units need:
+The method is delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and isolating failure-inducing
+input", 2002) on figures in the place of pass and fail, over sets that have all that their units need:
 
-- Between a set `low` and a larger one `high` whose figures differ, a set between both is measured: `low` with the
-  first half of what `high` has more. The half that the larger part of the difference is in is kept. With one
-  culprit among n units that takes log2(n) figures.
-- What does not build, or does not boot, tells nothing: then the other half is tried, the same without each half,
-  then quarters, and so on. Where nothing helps, all units that are left may be it.
-- The unit that is left costs its time beside all that is in `low`. It is measured once more with nothing but what
-  it needs. Where it costs less than half of it then, it needs company: the same search over what was in `low`, for
-  the time that it costs there, finds with whom.
+- Between a set `low` and a larger one `high` whose figures differ, a set between both is measured: `low` with
+  the first half of what `high` has more. The half that the larger part of the difference is in is kept. With
+  one culprit among n units that takes log2(n) figures.
+- What does not build, or does not boot, tells nothing: then the other half is tried, the same without each
+  half, then quarters, and so on. Where nothing helps, all units that are left may be it.
+- The unit that is left costs its time beside all that is in `low`. It is measured once more with nothing but
+  what it needs. Where it costs less than half of it then, it needs company: the same search over what was in
+  `low`, for the time that it costs there, finds with whom.
 
 Nothing is built here: `Figures` gives what a set is measured at in ns, GONE where its boot breaks, None where
 nothing can be said of it.
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import Protocol
 
 from bootscope.regression.find import GONE
@@ -192,7 +192,7 @@ def splits(units: Units, low: Chosen, high: Chosen) -> Iterator[Chosen]:
     parts = 2
     while len(between) > 1:
         edges = [len(between) * n // parts for n in range(parts + 1)]
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in pairwise(edges):
             part = frozenset(between[first:last])
             for middle in (units.down(low | part), high - units.up(part)):
                 if low < middle < high and middle not in seen:

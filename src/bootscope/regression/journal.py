@@ -21,8 +21,8 @@ FOLDER = "bisects"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a commit (`key`: its hash) or a combination of differences: `ns` of what is measured, where
-    the boot came to its end; `run_id` where it booted; `why` where it did not build, or its boot broke.
+    """What came of a commit (`key`: its hash) or a combination of differences: `ns` of what is measured,
+    where the boot came to its end; `run_id` where it booted; `why` where it did not build, or its boot broke.
     `same_as`: the key of what has the same images, which was not booted again. `build_s` and `boot_s` are of
     the host."""
 

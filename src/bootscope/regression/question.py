@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bootscope.analysis.samples import MILESTONE, PHASE, Quantity
@@ -74,8 +73,3 @@ def _check_apart(question: Question, good: End, bad: End) -> None:
 
 def _others(end: End) -> str:
     return "other commits" if end.other == "one" else "other files"
-
-
-def words_of(question: Question) -> Sequence[str]:
-    """What tells bisections of the same sources apart: what is tried does not depend on what is looked for."""
-    return question.until, question.phase

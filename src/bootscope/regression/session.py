@@ -50,8 +50,8 @@ class Found:
 
 @dataclass
 class Session:
-    """One bisection over `commits` of the source `kind` of a system, the good one first; `by_ns` of the question:
-    None for half of what the last commit has more than the first. `says` is told how it goes on."""
+    """One bisection over `commits` of the source `kind` of a system, the good one first; `by_ns` of the
+    question: None for half of what the last commit has more. `says` is told how it goes on."""
 
     question: Question
     kind: str

@@ -59,9 +59,7 @@ class Trials:
         images = tuple((part.name, part.sha256) for part in made)
         if images in self.images:
             same = self.images[images]
-            return msgspec.structs.replace(
-                same, key=key, same_as=same.key, build_s=build_s, boot_s=0.0
-            )
+            return msgspec.structs.replace(same, key=key, same_as=same.key, build_s=build_s, boot_s=0.0)
         run = self.bench.known(order) or self.bench.boot(order)
         tried = self._measured(key, name, run, build_s, time.monotonic() - begun - build_s)
         self.images[images] = tried

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two inputs differ in, as units that are taken over from the bad one or not: symbols of a configuration,
-packages, files. A set of units is known by their places; one that is *closed* has all that its units need."""
+"""What two inputs differ in, as units that are taken over from the bad one or not: symbols of a
+configuration, packages, files. A set of units is known by their places; a *closed* one has all that its units
+need."""
 
 from __future__ import annotations
 
@@ -65,8 +66,9 @@ class Units:
 def together(names: Sequence[str], needs: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
     """Names in groups, each after the groups that it needs; names that need one another are a group.
 
-    These are the strongly connected components, in the order in which the algorithm of R. Tarjan ("Depth-first
-    search and linear graph algorithms", 1972) ends them. `needs` may name others, which do not count.
+    These are the strongly connected components, in the order in which the algorithm of R. Tarjan
+    ("Depth-first search and linear graph algorithms", 1972) ends them. `needs` may name others, which do not
+    count.
     """
     known = {name: place for place, name in enumerate(names)}
     found: dict[str, int] = {}
