@@ -198,7 +198,7 @@ def test_the_journal_keeps_what_was_tried_also_after_a_line_that_was_cut_off(tmp
         f.write(b'{"commit": "22')
     second = msgspec.structs.replace(first, key="3" * 40, same_as="1" * 40)
     journal.add(second)
-    assert Journal(tmp_path, "stock", ["a", "b"]).read() == {t.commit: t for t in (first, second)}
+    assert Journal(tmp_path, "stock", ["a", "b"]).read() == {t.key: t for t in (first, second)}
     assert Journal(tmp_path, "stock", ["a", "c"]).read() == {}
     assert told(second) == "0.000000 s (same images as 111111111111, not booted); built in 2 s"
     journal.begin()

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bootscope.builder.ids import id_of
+from bootscope.capture.store import Store
 from bootscope.cli.observers import Quiet
 from bootscope.cli.output import write_file
 from bootscope.cli.verb import print_json, terminal
 from bootscope.core.errors import printable
-from bootscope.regression.differences import Culprit, DifferenceSession, Inputs
+from bootscope.regression.differences import Culprit, DifferenceSession
+from bootscope.regression.inputs import Inputs
 from bootscope.regression.journal import Journal
 from bootscope.regression.question import Question
+from bootscope.regression.trial import Trials
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
 
@@ -47,15 +50,24 @@ def run(args: argparse.Namespace, question: Question, bench: Bench, says: Says) 
         says(f"{inputs.count} {inputs.noun[1]} differ, in {len(inputs.units)} units")
         session = _session(args, question, inputs, bench, says)
         found = session.run()
-        _print(args, session, [_shown(session, one) for one in found])
+        _print(args, session, [_shown(session, bench.store, one) for one in found])
     return 0
 
 
 def _inputs(kind: str, loaded: LoadedSystem, names: Sequence[str], bench: Bench, work: Path) -> Inputs:
+    """What differs. Raises UserError for what cannot be compared, and where nothing differs."""
     pair = (str(names[0]), str(names[1]))
-    from bootscope.regression.files import files
+    if kind == "files":
+        from bootscope.regression.files import files
 
-    return files(loaded, pair, bench.cache, work)
+        return files(loaded, pair, bench.cache, work)
+    if kind == "packages":
+        from bootscope.regression.packages import packages
+
+        return packages(loaded, pair, bench, work)
+    from bootscope.regression.configs import configs
+
+    return configs(loaded, pair, bench)
 
 
 def _session(
@@ -68,12 +80,13 @@ def _session(
     tried = journal.read() if args.resume else {}
     if not args.resume:
         journal.begin()
+    trials = Trials(bench, question.until, question.quantity, "bisect", Quiet())
     return DifferenceSession(
-        question, inputs, bench, journal, Quiet(), lambda text: says(printable(text)), dict(tried)
+        question, inputs, trials, journal, lambda text: says(printable(text)), dict(tried)
     )
 
 
-def _shown(session: DifferenceSession, one: Culprit) -> Shown:
+def _shown(session: DifferenceSession, store: Store, one: Culprit) -> Shown:
     """A culprit with what the boots without and with it differ in."""
     from bootscope.analysis.views import view
     from bootscope.report.bisected import difference
@@ -81,7 +94,6 @@ def _shown(session: DifferenceSession, one: Culprit) -> Shown:
 
     if not one.tried_before.run_id or not one.tried.run_id:
         return Shown(one, None)
-    store = session.bench.store
     before, after = (store.load(tried.run_id) for tried in (one.tried_before, one.tried))
     moved = session.inputs.moved(one.units, before, after)
     if one.ns is None:

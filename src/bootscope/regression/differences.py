@@ -7,51 +7,21 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from typing import Protocol
 
-from bootscope.builder.progress import Progress
-from bootscope.capture.stored import StoredRun
-from bootscope.emulator.recording import Observer
 from bootscope.regression.find import GONE
+from bootscope.regression.inputs import Inputs
 from bootscope.regression.isolate import Cause, Isolation
 from bootscope.regression.journal import Journal, Tried
 from bootscope.regression.question import End, Question, check_ends
-from bootscope.regression.trial import Trials, figure, told
-from bootscope.regression.units import Chosen, Unit, Units
-from bootscope.search.bench import Bench
+from bootscope.regression.trial import figure, told
+from bootscope.regression.units import Chosen, Unit
 from bootscope.system.load import LoadedSystem
 
 _LOOK_S = 0.2
 _MOST_AHEAD = 256
-
-
-class Inputs(Protocol):
-    """Two inputs, called `good` and `bad` by the user, and the units that they differ in. `option`: as they
-    were given; `noun`: what a difference is, with its plural; `key`: of both contents, and all that gives a
-    combination its meaning."""
-
-    option: str
-    noun: tuple[str, str]
-    good: str
-    bad: str
-    key: str
-    units: Units
-
-    @property
-    def count(self) -> int:
-        """How many differences there are, in units or not."""
-
-    def system(self, chosen: Chosen) -> AbstractContextManager[LoadedSystem]:
-        """The system with these units as in the bad input, and the others as in the good one; what it is
-        built from is there until the end of the context."""
-
-    def moved(self, units: Sequence[Unit], before: StoredRun, after: StoredRun) -> tuple[str, ...]:
-        """What else differs between two boots, of which the second has these units: what the tree's own tools
-        changed with them."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +45,26 @@ class Culprit:
         return self.tried.ns - self.tried_before.ns
 
 
+class Trier(Protocol):
+    """What builds and boots; see :class:`bootscope.regression.trial.Trials`."""
+
+    @property
+    def hands(self) -> int: ...
+
+    def silent(self) -> Trier: ...
+
+    def run(self, key: str, name: str, make: Callable[[], LoadedSystem]) -> Tried: ...
+
+
 @dataclass
 class DifferenceSession:
-    """One bisection over `inputs`. `says` is told how it goes on; several threads may boot at once where the
-    bench has hands for it."""
+    """One bisection over `inputs`. `says` is told how it goes on; several threads may build and boot at once
+    where `trials` has hands for it."""
 
     question: Question
     inputs: Inputs
-    bench: Bench
+    trials: Trier
     journal: Journal
-    quiet: Observer
     says: Callable[[str], None] = lambda text: None
     tried: dict[str, Tried] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
@@ -138,7 +118,7 @@ class DifferenceSession:
         if self.key(chosen) not in self.tried:
             wanted = {self.key(chosen): chosen}
             for each in islice(ahead, _MOST_AHEAD):
-                if len(wanted) >= self.bench.hands:
+                if len(wanted) >= self.trials.hands:
                     break
                 if self.key(each) not in self.tried:
                     wanted.setdefault(self.key(each), each)
@@ -147,13 +127,10 @@ class DifferenceSession:
 
     def _try(self, wanted: Sequence[Chosen]) -> None:
         if len(wanted) == 1:
-            self._one(wanted[0], self._trials)
+            self._one(wanted[0], self.trials)
             return
         errors: list[BaseException] = []
-        bench = self.bench.watched_by(Progress(), self.quiet)
-        trials = Trials(
-            bench, self.question.until, self.question.quantity, self._trials.label, self._trials.images
-        )
+        trials = self.trials.silent()
 
         def one(chosen: Chosen) -> None:
             try:
@@ -170,7 +147,7 @@ class DifferenceSession:
         if errors:
             raise errors[0]
 
-    def _one(self, chosen: Chosen, trials: Trials) -> None:
+    def _one(self, chosen: Chosen, trials: Trier) -> None:
         name = self.named(chosen)
         if len(chosen) not in (0, len(self.inputs.units)):
             self.says(name)
@@ -188,7 +165,3 @@ class DifferenceSession:
         if chosen == self.inputs.units.all:
             return "bad"
         return f"{len(chosen)} of {len(self.inputs.units)}"
-
-    @cached_property
-    def _trials(self) -> Trials:
-        return Trials(self.bench, self.question.until, self.question.quantity, "bisect")

@@ -7,11 +7,11 @@ import contextlib
 import glob
 import posixpath
 import shutil
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 from elftools.common.exceptions import ELFError
@@ -19,30 +19,27 @@ from elftools.common.exceptions import ELFError
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import id_of
 from bootscope.builder.steps.rootfs import needed_libraries
-from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import size
 from bootscope.regression import roots
+from bootscope.regression.inputs import Inputs
 from bootscope.regression.placed import placed
 from bootscope.regression.roots import FOLDER, LINK, PROGRAM, Item
-from bootscope.regression.units import Chosen, Unit, Units, united
+from bootscope.regression.units import Chosen
 from bootscope.system.load import LoadedSystem
 
 _OVERLAY = "overlay"
 
 
 @dataclass(frozen=True)
-class Files:
-    """The files of two folders, put in the place of a system's overlay. `good`, `bad`: as the user calls
-    them; `cache`: where combinations are put together."""
+class Files(Inputs):
+    """The files of two folders, put in the place of a system's overlay. `cache`: where combinations are put
+    together."""
 
-    loaded: LoadedSystem
-    good: str
-    bad: str
+    option: ClassVar[str] = "--files"
+    noun: ClassVar[tuple[str, str]] = ("file", "files")
     sides: tuple[Path, Path]
     cache: Cache
-    option: str = "--files"
-    noun: tuple[str, str] = ("file", "files")
 
     @cached_property
     def _items(self) -> tuple[dict[str, Item], dict[str, Item]]:
@@ -74,33 +71,14 @@ class Files:
         }
 
     @cached_property
-    def _united(self) -> tuple[Units, list[list[str]]]:
-        units, groups = united(list(self.differing), self._needs(), self.differing)
-        return Units(units), groups
-
-    @property
-    def units(self) -> Units:
-        """The differences, each after those that it needs."""
-        return self._united[0]
-
-    @property
-    def count(self) -> int:
-        """How many paths differ."""
-        return len(self.differing)
-
-    @cached_property
     def key(self) -> str:
         """Of both contents."""
         return id_of([msgspec.to_builtins(self._items[0]), msgspec.to_builtins(self._items[1])])
 
-    def moved(self, units: Sequence[Unit], before: StoredRun, after: StoredRun) -> tuple[str, ...]:
-        """Nothing else: files are what was asked for."""
-        return ()
-
     @contextlib.contextmanager
     def system(self, chosen: Chosen) -> Iterator[LoadedSystem]:
         """The system with the files of a combination as its overlay; what it has none of is left out."""
-        from_bad = {path for place in chosen for path in self._united[1][place]}
+        from_bad = self.names(chosen)
         with self.cache.workspace() as work:
             overlay = work / _OVERLAY
             overlay.mkdir()
@@ -125,10 +103,10 @@ class Files:
 
     # ---- what belongs together ----
 
-    def _needs(self) -> Mapping[str, set[str]]:
+    def needs(self) -> Mapping[str, set[str]]:
         """Of the paths that differ: a link needs what it leads to, a program its libraries; a file that takes
         the place of a folder and the files of that need each other. What goes, goes after what needed it."""
-        needs: dict[str, set[str]] = defaultdict(set)
+        needs: dict[str, set[str]] = {path: set() for path in self.differing}
         old, new = self._items
         names = {path.rpartition("/")[2]: path for path in self.differing}
         for path in self.differing:

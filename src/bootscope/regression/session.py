@@ -108,7 +108,7 @@ class Session:
 
     @cached_property
     def _trials(self) -> Trials:
-        return Trials(self.bench, self.question.until, self.question.quantity, "commit")
+        return Trials(self.bench, self.question.until, self.question.quantity, "commit", self.bench.observer)
 
     def _checked_out(self, commit: Commit) -> LoadedSystem:
         self.checkout.check_out(commit)

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from bootscope.analysis.samples import Quantity
+from bootscope.builder.progress import Progress
 from bootscope.capture.labels import known
 from bootscope.capture.record import BootEnd
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import BoardError, LostClusterError, SpaceError, ToolError, UserError, unknown
 from bootscope.core.text import seconds
+from bootscope.emulator.recording import Observer
 from bootscope.regression.find import GONE
 from bootscope.regression.journal import BROKEN, MEASURED, UNBUILT, Tried
 from bootscope.runs.recorded import times
@@ -29,13 +31,23 @@ _MOST_WHY = 200
 @dataclass(frozen=True)
 class Trials:
     """Boots on a bench to the milestone `until`, each measured by a quantity; their runs get the label
-    `label`."""
+    `label`. `quiet` is an observer that tells nothing."""
 
     bench: Bench
     until: str
     quantity: Quantity
     label: str
+    quiet: Observer
     images: dict[tuple[tuple[str, str], ...], Tried] = field(default_factory=dict)
+
+    @property
+    def hands(self) -> int:
+        """How many may be run at a time; 0 for one."""
+        return self.bench.hands
+
+    def silent(self) -> Trials:
+        """The same for several threads at once, which tell nobody how builds and boots go on."""
+        return replace(self, bench=self.bench.watched_by(Progress(), self.quiet))
 
     def run(self, key: str, name: str, make: Callable[[], LoadedSystem]) -> Tried:
         """What comes of the system that `make` gives, which is called `name` and kept as `key`.

@@ -64,45 +64,40 @@ class Units:
 
 
 def together(names: Sequence[str], needs: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
-    """Names in groups, each after the groups that it needs; names that need one another are a group.
+    """Names in groups, each after the groups that it needs, else in their order; names that need one another
+    are a group. `needs` may name others, which do not count.
 
-    These are the strongly connected components, in the order in which the algorithm of R. Tarjan
-    ("Depth-first search and linear graph algorithms", 1972) ends them. `needs` may name others, which do not
-    count.
+    These are the strongly connected components, found by two searches in depth (M. Sharir, "A
+    strong-connectivity algorithm and its applications in data flow analysis", 1981).
     """
-    known = {name: place for place, name in enumerate(names)}
-    found: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_: list[str] = []
-    for start in names:
-        if start in found:
-            continue
+    place = {name: number for number, name in enumerate(names)}
+    forward = {name: sorted({*needs.get(name, ())} & place.keys(), key=place.__getitem__) for name in names}
+    backward: dict[str, list[str]] = {name: [] for name in names}
+    for name in reversed(names):
+        for need in forward[name]:
+            backward[need].append(name)
+    order = list(_finished(reversed(names), backward, set()))
+    seen: set[str] = set()
+    for name in reversed(order):
+        if name not in seen:
+            yield sorted(_finished([name], forward, seen), key=place.__getitem__)
+
+
+def _finished(starts: Iterable[str], edges: Mapping[str, Iterable[str]], seen: set[str]) -> Iterator[str]:
+    """Names that are reached and not `seen`, each after what is reached from it."""
+    for start in starts:
         # A stack of our own: chains of needs are longer than Python's.
-        path = [(start, _sorted(needs, start, known))]
+        path = [] if start in seen else [(start, iter(edges[start]))]
+        seen.add(start)
         while path:
             name, left = path[-1]
-            if name not in found:
-                found[name] = lowest[name] = len(found)
-                open_.append(name)
-            need = next(left, None)
-            if need is not None:
-                if need not in found:
-                    path.append((need, _sorted(needs, need, known)))
-                elif need in open_:
-                    lowest[name] = min(lowest[name], found[need])
-                continue
-            path.pop()
-            if path:
-                lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[name])
-            if lowest[name] == found[name]:
-                at = open_.index(name)
-                yield sorted(open_[at:], key=lambda each: known[each])
-                del open_[at:]
-
-
-def _sorted(needs: Mapping[str, Iterable[str]], name: str, known: Mapping[str, int]) -> Iterator[str]:
-    wanted = {need for need in needs.get(name, ()) if need in known and need != name}
-    return iter(sorted(wanted, key=lambda each: known[each]))
+            new = next((each for each in left if each not in seen), None)
+            if new is None:
+                path.pop()
+                yield name
+            else:
+                seen.add(new)
+                path.append((new, iter(edges[new])))
 
 
 def united(
