@@ -146,7 +146,12 @@ def _read(given: str, bench: Bench) -> Config:
     if path.is_dir():
         path /= ".config"
     if not path.exists():
-        return _of_run(bench.store, bench.store.find(given))
+        try:
+            run = bench.store.find(given)
+        except UserError as error:
+            told = f"{printable(given)} is neither a file, a system nor a run: {error.message}"
+            raise UserError(told, hint="the .config of a build; bootscope list shows runs") from error
+        return _of_run(bench.store, run)
     try:
         text = path.read_text()
     except (OSError, UnicodeError) as error:

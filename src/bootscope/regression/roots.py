@@ -11,12 +11,14 @@ from pathlib import Path
 from bootscope.artefacts.images import is_ext, is_squashfs
 from bootscope.builder.ids import file_sha256
 from bootscope.core import process
-from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.errors import UserError, printable
 
 FILE, PROGRAM, LINK, FOLDER = "file", "program", "link", "folder"
 MOST = 200_000
 """Files of one root file system."""
 _HEAD_BYTES, _TIMEOUT_S = 4096, 600
+_NOT_FATAL = 2
+"""How unsquashfs ends when it could not set something of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,12 @@ def opened(given: Path, work: Path) -> Path:
 
 
 def _run(command: list[str | Path], shown: str) -> None:
+    """Raises UserError for a file that the tool cannot read."""
     done = process.run(command, timeout_s=_TIMEOUT_S, check=False)
     # Both complain of owners and devices that only root may set, and have done the rest.
-    if done.status > 2:
-        raise ToolError(f"{command[0]} cannot read {shown}: {printable(done.output[-200:])}")
+    if done.status not in (0, _NOT_FATAL):
+        last = next((line for line in reversed(done.output.splitlines()) if line.strip()), "")
+        raise UserError(f"{command[0]} cannot unpack {shown}: {printable(last)[:200]}")
 
 
 def _taken_out(given: Path, to: Path) -> bool:

@@ -62,7 +62,7 @@ def _details(session: DifferenceSession, one: Shown) -> Iterator[str]:
     if culprit.ns is not None and whole is not None and whole != culprit.ns:
         yield f"of {signed(whole)} between good and bad"
     if len(culprit.units) > 1:
-        yield "it may be each of these: combinations between them do not build or boot"
+        yield "it may be any of these, or several: combinations between them do not build or boot"
         yield from _list(culprit.units)
     else:
         yield from (f"together with {visible(words, _WIDE)}" for words in culprit.units[0].more[:_MOST])
