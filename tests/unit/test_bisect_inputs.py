@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tarfile
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from bootscope.regression.packages import Packages
 from bootscope.regression.roots import listed, opened
 from bootscope.regression.units import Chosen
 from bootscope.system.load import LoadedSystem, load_system
+from tests.debs import make_deb
 
 from .conftest import Command
 from .image_builders import ext4, tool
@@ -162,44 +160,22 @@ def test_what_holds_no_files_is_refused(two: Files, tmp_path: Path, cache: Cache
 
 # ---- packages ----
 
-Deb = Callable[..., None]
-
 
 @pytest.fixture
-def deb(tmp_path: Path) -> Deb:
-    """Makes a package in a folder: name, version, what else its control file says, files."""
-
-    def build(folder: str, name: str, version: str, files: Mapping[str, str] = {}, **fields: str) -> None:
-        tree = tmp_path / "making" / folder / f"{name}_{version}"
-        put(tree, {path: text for path, text in files.items()})
-        (tree / "DEBIAN").mkdir(parents=True)
-        more = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in fields.items())
-        head = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: A Dev <a@dev>\n"
-        (tree / "DEBIAN" / "control").write_text(f"{head}{more}Description: a test\n")
-        (tmp_path / folder).mkdir(exist_ok=True)
-        target = tmp_path / folder / f"{name}_{version}.deb"
-        env = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
-        command = ["dpkg-deb", "-Znone", "--root-owner-group", "--build", tree, target]
-        subprocess.run(command, check=True, capture_output=True, env=env)
-
-    return build
-
-
-@pytest.fixture
-def lists(deb: Deb, tmp_path: Path, cache: Cache) -> Packages:
+def lists(tmp_path: Path, cache: Cache) -> Packages:
     """Two lists of packages that need one another in all ways there are."""
-    for side, version in (("old", "1"), ("new", "2")):
-        deb(side, "base", "1")
-        deb(side, "libc", version)
+    old, new = made(tmp_path / "old"), made(tmp_path / "new")
+    for side, version in ((old, "1"), (new, "2")):
+        make_deb(side, "base", "1")
+        make_deb(side, "libc", version)
         # The two of one source want each other in one version.
-        deb(side, "tool", version, Depends="tool-data (= 1) | other, libc (>= 1)")
-        deb(side, "tool-data", version)
-    deb("old", "logger", "5", Depends="liblog")
-    deb("old", "liblog", "5")
-    deb("new", "journal", "9", Pre_Depends="libc:any (>= 2), mail-agent")
-    deb("new", "postman", "3", Provides="mail-agent (= 3), letters")
-    sides = (in_folder(tmp_path / "old"), in_folder(tmp_path / "new"))
-    return Packages(load_system("debian-systemd"), "old", "new", sides, cache)
+        make_deb(side, "tool", version, Depends="tool-data (= 1) | other, libc (>= 1)")
+        make_deb(side, "tool-data", version)
+    make_deb(old, "logger", "5", Depends="liblog")
+    make_deb(old, "liblog", "5")
+    make_deb(new, "journal", "9", Pre_Depends="libc:any (>= 2), mail-agent")
+    make_deb(new, "postman", "3", Provides="mail-agent (= 3), letters")
+    return Packages(load_system("debian-systemd"), "old", "new", (in_folder(old), in_folder(new)), cache)
 
 
 def test_packages_that_differ_and_what_they_need(lists: Packages) -> None:
@@ -249,9 +225,10 @@ def test_a_dependency_is_met_by_name_or_by_what_provides_it(lists: Packages) -> 
     }  # fmt: skip
 
 
-def test_damaged_packages_and_two_of_one_name_are_refused(deb: Deb, tmp_path: Path) -> None:
-    deb("twice", "a", "1")
-    deb("twice", "a", "2")
+def test_damaged_packages_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+    made(tmp_path / "twice")
+    for version in ("1", "2"):
+        make_deb(tmp_path / "twice", "a", version)
     with pytest.raises(UserError, match="are the same package"):
         in_folder(tmp_path / "twice")
     (tmp_path / "bad").mkdir()

@@ -29,6 +29,8 @@ from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.system.model import Symbols, builds_kernel
 
+_WHOLE = "Automatically generated file; DO NOT EDIT"
+"""What Kconfig writes at the top of each configuration."""
 Config = Mapping[str, str]
 """Symbol -> value as written; one that is not there is not even asked for."""
 
@@ -77,7 +79,8 @@ class Configs(Inputs):
         if chosen:  # what is asked for in the bad one only, and off there, would come on by itself
             wanted |= {name: "n" for name in new.keys() - old.keys() if new[name] == "n"}
         for name in self.names(self.units.all):
-            wanted[name] = (new if name in from_bad else old).get(name, "n")
+            value = (new if name in from_bad else old).get(name, "n" if chosen else None)
+            wanted |= {} if value is None else {name: value}
         yield with_config(self.loaded, self.own, wanted)
 
 
@@ -120,7 +123,8 @@ def configs(loaded: LoadedSystem, given: tuple[str, str], bench: Bench) -> Confi
         )
     asked = [_read(name, bench) for name in given]
     own = bench.configured(loaded, "kernel")
-    old, new = (bench.configured(with_config(loaded, own, one), "kernel") for one in asked)
+    whole = ({**({} if one.whole else own), **one.config} for one in asked)
+    old, new = (bench.configured(with_config(loaded, own, one), "kernel") for one in whole)
     tree = tree_symbols.read(bench.source(loaded, "kernel"), load_board(loaded.system.board).arch)
     found = Configs(loaded, given[0], given[1], (old, new), own, tree, bench.store)
     with found.system(found.units.all) as bad:
@@ -135,14 +139,22 @@ def configs(loaded: LoadedSystem, given: tuple[str, str], bench: Bench) -> Confi
     return found
 
 
-def _read(given: str, bench: Bench) -> Config:
+@dataclass(frozen=True)
+class _Asked:
+    """A configuration that is given: a `whole` one, or some symbols to put over the system's."""
+
+    config: Config
+    whole: bool = True
+
+
+def _read(given: str, bench: Bench) -> _Asked:
     """A configuration: of a file, a system, or a run."""
     path = Path(given).expanduser()
     if path.suffix == ".toml" or (not path.exists() and given in system_names()):
         other = load_system(given)
         if not builds_kernel(other.system):
             raise UserError(f"{printable(given)} takes its kernel prebuilt", hint="a .config file, or a run")
-        return bench.configured(other, "kernel")
+        return _Asked(bench.configured(other, "kernel"))
     if path.is_dir():
         path /= ".config"
     if not path.exists():
@@ -151,7 +163,7 @@ def _read(given: str, bench: Bench) -> Config:
         except UserError as error:
             told = f"{printable(given)} is neither a file, a system nor a run: {error.message}"
             raise UserError(told, hint="the .config of a build; bootscope list shows runs") from error
-        return _of_run(bench.store, run)
+        return _Asked(_of_run(bench.store, run))
     try:
         text = path.read_text()
     except (OSError, UnicodeError) as error:
@@ -165,7 +177,7 @@ def _read(given: str, bench: Bench) -> Config:
             f"{printable(given)} is no kernel configuration: {told}",
             hint="lines like CONFIG_X=y: the .config of a build, a fragment; or a run, or a system",
         )
-    return found
+    return _Asked(found, _WHOLE in text)
 
 
 def _of_run(store: Store, run: StoredRun) -> Config:
