@@ -163,7 +163,8 @@ def test_the_culprit_is_found_written_down_and_told(tmp_path: Path) -> None:
     assert ran(again) == []
     other = Lab(tmp_path, lab.cost, by_ns=100_000, every=True).session(resume=True)
     assert {c.units[0].name for c in other.run()} == {"s07", "s41"}
-    assert not set(ran(other)) & set(ran(session))
+    assert ran(other) and not set(ran(other)) & set(ran(session))
+    assert "ahead" not in text.work(other)
 
 
 def test_two_that_cost_together_and_what_they_need_are_told(tmp_path: Path) -> None:
@@ -179,6 +180,13 @@ def test_two_that_cost_together_and_what_they_need_are_told(tmp_path: Path) -> N
     assert lines[lines.index("only beside:") + 1] == "s10: off -> on"
     assert lines[lines.index("needed for it, in both boots:") + 1] == "s30: off -> on"
     assert lines[lines.index("and what follows from it:") + 1] == "CONFIG_X: n -> y"
+
+
+def test_many_that_cost_little_are_said_to_be_many(tmp_path: Path) -> None:
+    session = Lab(tmp_path, lambda on: 100_000 * len(on), by_ns=MS).session()
+    (culprit,) = session.run()
+    assert (culprit.ns, culprit.sure) == (100_000, True)
+    assert "less than 1 ms: several cost the rest" in shown(session, [text.Shown(culprit, None)])
 
 
 def test_what_does_not_build_is_skipped_and_what_stays_is_told(tmp_path: Path) -> None:
@@ -210,9 +218,9 @@ def test_a_switch_that_breaks_the_boot_is_found(tmp_path: Path) -> None:
         (lambda on: 0, None, "not slower by"),
         (lambda on: -MS * len(on), None, "not slower by"),
         (lambda on: MS * ("s01" in on), 2 * MS, "not slower by"),
-        (lambda on: "breaks hang" if not on else 0, None, "good good.txt does not boot: hang"),
-        (lambda on: "unbuilt error" if not on else 0, None, "good good.txt does not build: error"),
-        (lambda on: "unbuilt error" if on else 0, None, "bad bad.txt does not build: error"),
+        (lambda on: "breaks hang" if not on else 0, None, "--switches good.txt does not boot: hang"),
+        (lambda on: "unbuilt error" if not on else 0, None, "--switches good.txt does not build: error"),
+        (lambda on: "unbuilt error" if on else 0, None, "--switches bad.txt does not build: error"),
     ],
 )
 def test_ends_that_do_not_differ_as_asked_are_refused(

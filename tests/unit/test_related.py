@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from bootscope.arch.arm import ARM
+from bootscope.capture.store import Store
 from bootscope.kbuild import kconfig
 from bootscope.kbuild.symbols import Symbols, read
-from bootscope.regression.configs import changed, value_of, with_config
+from bootscope.regression.configs import Configs, changed, value_of, with_config
 from bootscope.regression.related import related
 from bootscope.regression.units import united
 from bootscope.system.load import load_system
@@ -130,3 +131,26 @@ def test_a_system_with_its_own_configuration_is_that_system() -> None:
     other = with_config(stock, own, {**own, "FB_SIMPLE": "n", "NET": "n", "HZ": "250", "NEW": "n"})
     assert other.system.kernel.config == {"FB": True, "DRM_SUN4I": False}
     assert other.system.kernel.wishes == {"FB_SIMPLE": "n", "NET": "n", "HZ": 250, "NEW": "n"}
+
+
+def test_a_combination_of_symbols_leaves_the_rest_to_kconfig(tree: Symbols, store: Store) -> None:
+    stock = load_system("stock")
+    rest = {"FB": "y", "FB_SIMPLE": "y", "DRM_SUN4I": "n"}
+    old, new = {**rest, **OFF}, {**rest, **ON, "EXTRA": "n"}
+    inputs = Configs(stock, "good", "bad", (old, new), old, tree, store, (old, {**new, "SIZE": "9"}))
+    assert inputs.notes == ("bad: Kconfig has other values for 1 symbols: SIZE",)
+    assert inputs.count == len(changed(OFF, ON))
+    with inputs.system(frozenset()) as loaded:
+        assert loaded == stock
+    with inputs.system(inputs.units.all) as loaded:
+        wishes = loaded.system.kernel.wishes
+    # Not what follows, and what is off in the bad one and would come on by itself.
+    assert wishes == {
+        "BUS": "y", "CHIP": "y", "LIBRARY": "y", "LATE": "y", "SIZE": 8, "SLOW": "n", "FAST": "y",
+        "OLD_WAY": "n", "NEW_WAY": "y", "EXTRA": "n",
+    }  # fmt: skip
+    (chip,) = (n for n in range(len(inputs.units)) if inputs.units[n].name == "CHIP")
+    with inputs.system(inputs.units.down({chip})) as loaded:
+        wishes = loaded.system.kernel.wishes
+    # What is not switched on is off, also where its default would be something else.
+    assert wishes == {"BUS": "y", "CHIP": "y", "LIBRARY": "y", "LATE": "n", "SIZE": "n", "EXTRA": "n"}

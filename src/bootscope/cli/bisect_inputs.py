@@ -47,6 +47,8 @@ def run(args: argparse.Namespace, question: Question, bench: Bench, says: Says) 
     kind = given(args)
     with bench.cache.workspace() as work:
         inputs = _inputs(kind, question.loaded, getattr(args, kind), bench, work)
+        for note in inputs.notes:
+            says(printable(note))
         says(f"{inputs.count} {inputs.noun[1]} differ, in {len(inputs.units)} units")
         session = _session(args, question, inputs, bench, says)
         found = session.run()

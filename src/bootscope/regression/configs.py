@@ -20,6 +20,7 @@ from bootscope.capture.objects import KERNEL_CONFIG
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import UserError, printable
+from bootscope.core.text import listed
 from bootscope.kbuild import kconfig
 from bootscope.kbuild import symbols as tree_symbols
 from bootscope.regression.inputs import Inputs
@@ -38,8 +39,8 @@ Config = Mapping[str, str]
 @dataclass(frozen=True)
 class Configs(Inputs):
     """Two configurations as Kconfig makes them of what the user calls `good` and `bad`; `own` is that of the
-    system; `tree` are the symbols of its kernel. `set_too`: symbols to set though they look as if they
-    followed from others."""
+    system; `tree` are the symbols of its kernel; `asked`: what the user gave. `set_too`: symbols to set
+    though they look as if they followed from others."""
 
     option: ClassVar[str] = "--config"
     noun: ClassVar[tuple[str, str]] = ("symbol", "symbols")
@@ -47,12 +48,27 @@ class Configs(Inputs):
     own: Config
     tree: tree_symbols.Symbols
     store: Store
+    asked: tuple[Config, Config]
     set_too: frozenset[str] = frozenset()
 
     @cached_property
     def differing(self) -> dict[str, str]:
         """All symbols of another value -> what becomes of it, in words."""
         return changed(*self.sides)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Symbols that can be set, and are not as they were given."""
+        found = []
+        for name, asked, made in zip((self.good, self.bad), self.asked, self.sides, strict=True):
+            wrong = [
+                symbol
+                for symbol, value in asked.items()
+                if made.get(symbol, "n") != value and (symbol not in self.tree or self.tree[symbol].prompts)
+            ]
+            if wrong:
+                found.append(f"{name}: Kconfig has other values for {len(wrong)} symbols: {listed(wrong)}")
+        return tuple(found)
 
     @cached_property
     def key(self) -> str:
@@ -126,7 +142,8 @@ def configs(loaded: LoadedSystem, given: tuple[str, str], bench: Bench) -> Confi
     whole = ({**({} if one.whole else own), **one.config} for one in asked)
     old, new = (bench.configured(with_config(loaded, own, one), "kernel") for one in whole)
     tree = tree_symbols.read(bench.source(loaded, "kernel"), load_board(loaded.system.board).arch)
-    found = Configs(loaded, given[0], given[1], (old, new), own, tree, bench.store)
+    both = (asked[0].config, asked[1].config)
+    found = Configs(loaded, given[0], given[1], (old, new), own, tree, bench.store, both)
     with found.system(found.units.all) as bad:
         wrong = changed(new, bench.configured(bad, "kernel")).keys() & found.differing.keys()
     found = replace(found, set_too=frozenset(wrong))

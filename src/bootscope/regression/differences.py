@@ -68,6 +68,8 @@ class DifferenceSession:
     says: Callable[[str], None] = lambda text: None
     tried: dict[str, Tried] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
+    new: set[str] = field(default_factory=set)
+    """Keys of combinations that the search asked for, and of those that were tried by this session."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self) -> list[Culprit]:
@@ -81,8 +83,8 @@ class DifferenceSession:
         first, second = (self.tried[self.key(chosen)].why for chosen in (none, every))
         check_ends(
             self.question,
-            End("good", self.inputs.good, good, first, "another"),
-            End("bad", self.inputs.bad, bad, second, "another"),
+            End(self.inputs.option, self.inputs.good, good, first, "another"),
+            End(self.inputs.option, self.inputs.bad, bad, second, "another"),
         )
         isolation = Isolation(self.inputs.units, self)
         if bad == GONE:
@@ -156,6 +158,7 @@ class DifferenceSession:
         with self._lock:
             self.journal.add(made)
             self.tried[made.key] = made
+            self.new.add(made.key)
             self.says(f"{name}: {told(made)}")
 
     def named(self, chosen: Chosen) -> str:

@@ -50,6 +50,11 @@ class Inputs(ABC):
         changed with them. Nothing where a system has what was asked for, and nothing else."""
         return ()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the inputs is not as it was given."""
+        return ()
+
     @cached_property
     def _united(self) -> tuple[Units, list[list[str]]]:
         needs = self.needs()

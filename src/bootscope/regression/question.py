@@ -72,4 +72,4 @@ def _check_apart(question: Question, good: End, bad: End) -> None:
 
 
 def _others(end: End) -> str:
-    return "other commits" if end.other == "one" else "other files"
+    return "other commits" if end.other == "one" else "another pair"

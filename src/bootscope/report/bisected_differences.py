@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from bootscope.core.text import signed, visible
+from bootscope.core.text import signed, span, visible
 from bootscope.export.markdown import escaped
 from bootscope.regression.differences import Culprit, DifferenceSession
 from bootscope.regression.units import Unit
@@ -61,6 +61,9 @@ def _details(session: DifferenceSession, one: Shown) -> Iterator[str]:
     culprit, whole = one.culprit, session.whole_ns
     if culprit.ns is not None and whole is not None and whole != culprit.ns:
         yield f"of {signed(whole)} between good and bad"
+    by_ns = session.question.by_ns
+    if culprit.ns is not None and by_ns and not session.question.every and culprit.ns < by_ns:
+        yield f"less than {span(by_ns)}: several cost the rest (--all --by with less finds them)"
     if len(culprit.units) > 1:
         yield "it may be any of these, or several: combinations between them do not build or boot"
         yield from _list(culprit.units)
@@ -96,7 +99,7 @@ def work(session: DifferenceSession) -> str:
     inputs, count = session.inputs, session.inputs.count
     tried = list(session.tried.values())
     units = f" in {len(inputs.units)} units" if len(inputs.units) != count else ""
-    vain = len(session.tried.keys() - session.asked)
+    vain = len(session.new - session.asked)
     ahead = f"; {vain} of them ahead, and not needed" if vain else ""
     return f"{count} {inputs.noun[count != 1]} differ{'s' * (count == 1)}{units}: {work_of(tried)}{ahead}"
 
