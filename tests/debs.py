@@ -36,7 +36,7 @@ def make_deb(
     more = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in fields.items())
     head = f"Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: A Dev <a@dev>\n"
     (tree / "DEBIAN" / "control").write_text(f"{head}{more}Description: a test\n")
-    command = ["dpkg-deb", "-Znone", "--root-owner-group", "--build", tree, target]
+    command = ["dpkg-deb", "-Znone", "--root-owner-group", "--build", str(tree), str(target)]
     env = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
     subprocess.run(command, check=True, capture_output=True, env=env)
     shutil.rmtree(tree)

@@ -186,7 +186,7 @@ def test_many_that_cost_little_are_said_to_be_many(tmp_path: Path) -> None:
     session = Lab(tmp_path, lambda on: 100_000 * len(on), by_ns=MS).session()
     (culprit,) = session.run()
     assert (culprit.ns, culprit.sure) == (100_000, True)
-    assert "less than 1 ms: several cost the rest" in shown(session, [text.Shown(culprit, None)])
+    assert "less than 1.0 ms: several cost the rest" in shown(session, [text.Shown(culprit, None)])
 
 
 def test_what_does_not_build_is_skipped_and_what_stays_is_told(tmp_path: Path) -> None:

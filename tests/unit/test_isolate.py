@@ -34,6 +34,11 @@ class Board:
         return self.known[chosen]
 
 
+def of(*places: int) -> Chosen:
+    """A set of units."""
+    return frozenset(places)
+
+
 def named(count: int, needs: Mapping[int, Iterable[int]] | None = None) -> Units:
     """So many units; `needs` by place."""
     return Units([Unit(f"u{n}", "n -> y", (), frozenset((needs or {}).get(n, ()))) for n in range(count)])
@@ -52,9 +57,9 @@ def board(units: Units, costs: Mapping[tuple[int, ...], int]) -> Board:
 def test_one_of_300_is_found_by_a_dozen_figures(guilty: int) -> None:
     lab = board(named(300), {(guilty,): 5 * MS})
     cause = Isolation(lab.units, lab).largest()
-    assert (cause.gap.units, cause.company, cause.sure) == ({guilty}, frozenset(), True)
+    assert (cause.gap.units, cause.company, cause.sure) == (of(guilty), of(), True)
     # The boots that show it are the good one, and the good one with that alone.
-    assert (cause.before, cause.after) == (frozenset(), {guilty})
+    assert (cause.before, cause.after) == (of(), of(guilty))
     assert len(lab.known) <= 2 + 9 + 1
 
 
@@ -67,7 +72,7 @@ def test_all_that_cost_or_save_enough_are_found() -> None:
     rng = random.Random(5)
     for _ in range(50):
         slow, slower, saves = rng.sample(range(300), 3)
-        costs = {(slow,): 200_000, (slower,): 5 * MS, (saves,): -9 * MS}
+        costs: dict[tuple[int, ...], int] = {(slow,): 200_000, (slower,): 5 * MS, (saves,): -9 * MS}
         lab = board(named(300), costs)
         found = Isolation(lab.units, lab).every(100_000)
         assert {place for cause in found for place in cause.gap.units} == {slow, slower, saves}
@@ -81,22 +86,22 @@ def test_two_that_cost_only_together_are_both_named() -> None:
         first, second = sorted(rng.sample(range(300), 2))
         lab = board(named(300), {(first, second): 5 * MS, (rng.randrange(300),): 300_000})
         cause = Isolation(lab.units, lab).largest()
-        assert (cause.gap.units, cause.company, cause.sure) == ({second}, {first}, True)
+        assert (cause.gap.units, cause.company, cause.sure) == (of(second), of(first), True)
         # With the first in both boots, the second alone makes the difference.
-        assert (cause.before, cause.after) == ({first}, {first, second})
+        assert (cause.before, cause.after) == (of(first), of(first, second))
         assert len(lab.known) <= 40
 
 
 def test_three_that_cost_only_together_are_all_named() -> None:
     lab = board(named(64), {(5, 20, 50): 5 * MS})
     cause = Isolation(lab.units, lab).largest()
-    assert (cause.gap.units, cause.company, cause.sure) == ({50}, {5, 20}, True)
+    assert (cause.gap.units, cause.company, cause.sure) == (of(50), of(5, 20), True)
 
 
 def test_more_than_are_looked_for_together_is_said_to_be_unsure() -> None:
     lab = board(named(64), {(5, 9, 20, 33, 50): 5 * MS})
     cause = Isolation(lab.units, lab).largest()
-    assert (cause.gap.units, cause.sure) == ({50}, False)
+    assert (cause.gap.units, cause.sure) == (of(50), False)
     assert cause.company < {5, 9, 20, 33}
     assert (lab.at(cause.before), lab.at(cause.after)) == (BASE_NS, BASE_NS + 5 * MS)
 
@@ -116,7 +121,7 @@ def test_what_a_unit_needs_is_with_it_in_both_boots() -> None:
     lab = board(units, {(30,): 5 * MS})
     cause = Isolation(units, lab).largest()
     assert cause.gap.units == {30}
-    assert (cause.before, cause.after) == ({0, 10, 20}, {0, 10, 20, 30})
+    assert (cause.before, cause.after) == (of(0, 10, 20), of(0, 10, 20, 30))
 
 
 def test_random_needs_never_make_a_set_that_lacks_something() -> None:
@@ -127,7 +132,7 @@ def test_random_needs_never_make_a_set_that_lacks_something() -> None:
         guilty = rng.randrange(40)
         lab = board(units, {(guilty,): MS})
         cause = Isolation(units, lab).largest()
-        assert (cause.gap.units, cause.sure) == ({guilty}, True)
+        assert (cause.gap.units, cause.sure) == (of(guilty), True)
         middles = list(splits(units, frozenset(), units.all))
         assert len(middles) == len(set(middles))
         assert all(units.down(middle) == middle for middle in middles)
@@ -161,8 +166,8 @@ def test_two_that_must_go_together_are_found_past_all_that_does_not_work(as_what
     # A program (25) and its library (3), of which each breaks without the other: nobody told of that.
     lab = with_gaps(units, inner, lambda chosen: (3 in chosen) != (25 in chosen), as_what)
     cause = Isolation(units, lab).largest()
-    assert (cause.gap.units, cause.sure) == ({20}, True)
-    assert (cause.before, cause.after) == (frozenset(), {20})
+    assert (cause.gap.units, cause.sure) == (of(20), True)
+    assert (cause.before, cause.after) == (of(), of(20))
 
 
 def test_where_nothing_between_works_all_are_named() -> None:
@@ -171,7 +176,7 @@ def test_where_nothing_between_works_all_are_named() -> None:
     lab = with_gaps(units, inner, lambda chosen: 0 < len(chosen & {8, 9, 10}) < 3, None)
     cause = Isolation(units, lab).largest()
     assert cause.gap.units == {8, 9, 10}
-    assert (cause.before, cause.after) == (frozenset(), {8, 9, 10})
+    assert (cause.before, cause.after) == (of(), of(8, 9, 10))
 
 
 def test_one_that_does_not_boot_by_itself_is_shown_beside_the_others() -> None:
@@ -179,7 +184,7 @@ def test_one_that_does_not_boot_by_itself_is_shown_beside_the_others() -> None:
     inner = board(units, {(12,): 5 * MS})
     lab = with_gaps(units, inner, lambda chosen: 12 in chosen and 2 not in chosen, GONE)
     cause = Isolation(units, lab).largest()
-    assert (cause.gap.units, cause.sure) == ({12}, False)
+    assert (cause.gap.units, cause.sure) == (of(12), False)
     assert cause.before == cause.gap.low and cause.after == cause.gap.high
 
 
@@ -188,7 +193,7 @@ def test_what_breaks_the_boot_is_found(guilty: int) -> None:
     units = named(32, {13: [1]})
     lab = Board(units, lambda chosen: GONE if guilty in chosen else BASE_NS)
     cause = Isolation(units, lab).breaking()
-    assert (cause.gap.units, cause.sure) == ({guilty}, True)
+    assert (cause.gap.units, cause.sure) == (of(guilty), True)
     assert (cause.before, cause.after) == (units.down({guilty}) - {guilty}, units.down({guilty}))
 
 
@@ -196,7 +201,7 @@ def test_two_that_break_the_boot_together_are_not_said_to_do_so_alone() -> None:
     units = named(32)
     lab = Board(units, lambda chosen: GONE if chosen >= {4, 21} else BASE_NS)
     cause = Isolation(units, lab).breaking()
-    assert (cause.gap.units, cause.sure) == ({21}, False)
+    assert (cause.gap.units, cause.sure) == (of(21), False)
     assert (lab.at(cause.before), lab.at(cause.after)) == (BASE_NS, GONE)
 
 
@@ -221,6 +226,6 @@ def test_several_hands_need_fewer_rounds_and_find_the_same(hands: int) -> None:
             return known[chosen]
 
     cause = Isolation(units, Several()).largest()
-    assert (cause.gap.units, cause.company) == ({180}, {97})
+    assert (cause.gap.units, cause.company) == (of(180), of(97))
     # Two ends, eight halvings, one by itself, sixteen for its company, which is pairs.
     assert rounds <= {1: 40, 2: 26, 3: 20, 7: 14}[hands]
