@@ -34,6 +34,7 @@ class Switches(Inputs):
 
     option: ClassVar[str] = "--switches"
     noun: ClassVar[tuple[str, str]] = ("switch", "switches")
+    views: ClassVar[tuple[str, ...]] = ("functions",)
     needed: Mapping[str, list[str]] = field(default_factory=dict)
     open_now: list[set[str]] = field(default_factory=list)
 

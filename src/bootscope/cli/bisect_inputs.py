@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, question: Question, bench: Bench, says: Says) 
         inputs = _inputs(kind, question.loaded, getattr(args, kind), bench, work)
         for note in inputs.notes:
             says(printable(note))
-        says(f"{inputs.count} {inputs.noun[1]} differ, in {len(inputs.units)} units")
+        says(inputs.words)
         session = _session(args, question, inputs, bench, says)
         found = session.run()
         _print(args, session, [_shown(session, bench.store, one) for one in found])
@@ -100,7 +100,8 @@ def _shown(session: DifferenceSession, store: Store, one: Culprit) -> Shown:
     moved = session.inputs.moved(one.units, before, after)
     if one.ns is None:
         return Shown(one, None, moved)
-    return Shown(one, difference(*(view(store, run, indexed=True) for run in (before, after))), moved)
+    first, second = (view(store, run, indexed=True) for run in (before, after))
+    return Shown(one, difference(first, second, session.inputs.views), moved)
 
 
 def _print(args: argparse.Namespace, session: DifferenceSession, found: Sequence[Shown]) -> None:

@@ -44,6 +44,7 @@ class Configs(Inputs):
 
     option: ClassVar[str] = "--config"
     noun: ClassVar[tuple[str, str]] = ("symbol", "symbols")
+    views: ClassVar[tuple[str, ...]] = ("initcalls", "functions", "console")
     sides: tuple[Config, Config]
     own: Config
     tree: tree_symbols.Symbols

@@ -38,6 +38,7 @@ class Files(Inputs):
 
     option: ClassVar[str] = "--files"
     noun: ClassVar[tuple[str, str]] = ("file", "files")
+    views: ClassVar[tuple[str, ...]] = ("processes", "storage", "functions")
     sides: tuple[Path, Path]
     cache: Cache
 

@@ -18,13 +18,14 @@ from bootscope.system.load import LoadedSystem
 @dataclass(frozen=True)
 class Inputs(ABC):
     """Two inputs for the system `loaded`, called `good` and `bad` by the user. `option`: how they were given;
-    `noun`: what a difference is, with its plural."""
+    `noun`: what a difference is, with its plural; `views`: what tells of two boots what it does."""
 
     loaded: LoadedSystem
     good: str
     bad: str
     option: ClassVar[str]
     noun: ClassVar[tuple[str, str]]
+    views: ClassVar[tuple[str, ...]]
 
     @property
     @abstractmethod
@@ -70,6 +71,13 @@ class Inputs(ABC):
     def count(self) -> int:
         """How many differences there are, in units or not."""
         return len(self.differing)
+
+    @property
+    def words(self) -> str:
+        """How much differs."""
+        one = self.count == 1
+        units = f", in {len(self.units)} units" if len(self.units) != self.count else ""
+        return f"{self.count} {self.noun[not one]} {'differs' if one else 'differ'}{units}"
 
     def names(self, chosen: Chosen) -> set[str]:
         """The differences in some units."""

@@ -40,6 +40,7 @@ class Packages(Inputs):
 
     option: ClassVar[str] = "--packages"
     noun: ClassVar[tuple[str, str]] = ("package", "packages")
+    views: ClassVar[tuple[str, ...]] = ("processes", "storage", "functions")
     sides: tuple[Mapping[str, Deb], Mapping[str, Deb]]
     cache: Cache
 

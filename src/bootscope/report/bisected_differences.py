@@ -96,12 +96,10 @@ def _more(count: int) -> Iterator[str]:
 
 def work(session: DifferenceSession) -> str:
     """How much was built and booted, and how long it took."""
-    inputs, count = session.inputs, session.inputs.count
     tried = list(session.tried.values())
-    units = f" in {len(inputs.units)} units" if len(inputs.units) != count else ""
     vain = len(session.new - session.asked)
     ahead = f"; {vain} of them ahead, and not needed" if vain else ""
-    return f"{count} {inputs.noun[count != 1]} differ{'s' * (count == 1)}{units}: {work_of(tried)}{ahead}"
+    return f"{session.inputs.words}: {work_of(tried)}{ahead}"
 
 
 def markdown(session: DifferenceSession, found: Sequence[Shown], command: str) -> str:
