@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bootscope.builder.cache import Cache
+from bootscope.cluster.given import given_of
 from bootscope.core.errors import UserError
 from bootscope.regression.debs import depends, in_folder
 from bootscope.regression.files import Files, files
@@ -115,6 +116,8 @@ def test_a_combination_has_each_file_of_one_side_and_the_ends_are_what_was_given
             absent = two.differing.keys() - wanted.keys() - folders(loaded)
             assert set(loaded.system.rootfs.remove) == absent
             assert (loaded.beside(loaded.system.application.sources) / "testcard.c").exists()
+            # A cluster's workers get both folders.
+            assert {Path(path).name for path in given_of(loaded, {}).folders} == {"overlay", "app"}
         assert not loaded.path.parent.exists()
 
 
