@@ -3,20 +3,27 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import tarfile
 from pathlib import Path
 
 import pytest
 
 from bootscope.builder.cache import Cache
+from bootscope.builder.progress import Progress
+from bootscope.builder.step import Runner
+from bootscope.capture.store import Store
+from bootscope.cli.observers import Quiet
 from bootscope.cluster.given import given_of
 from bootscope.core.errors import UserError
 from bootscope.regression.debs import depends, in_folder
 from bootscope.regression.files import Files, files
-from bootscope.regression.packages import Packages
+from bootscope.regression.packages import Packages, packages
 from bootscope.regression.roots import listed, opened
 from bootscope.regression.units import Chosen
-from bootscope.system.load import LoadedSystem, load_system
+from bootscope.search.bench import Bench
+from bootscope.system.load import LoadedSystem, load_system, system_dir
 from tests.debs import make_deb
 
 from .conftest import Command
@@ -228,6 +235,44 @@ def test_a_dependency_is_met_by_name_or_by_what_provides_it(lists: Packages) -> 
     }  # fmt: skip
 
 
+def product(folder: Path, kernel: str, headers: str, busybox: str) -> str:
+    """A system file like that of `debian`, all of whose packages are files of one's own."""
+    for name in ("debian", "stock"):
+        shutil.copytree(system_dir() / name, folder / name)
+    text = re.sub(r"\[sources\..*?(?=\[prebuilt)", "", (system_dir() / "debian.toml").read_text(), flags=re.S)
+    versions = {"uboot": "1", "linux": kernel, "linux-headers": headers, "linux-headers-common": headers}
+    for name, version in {**versions, "busybox": busybox}.items():
+        make_deb(folder, name, version)
+        text += f'\n[sources.{name}]\nversion = "{version}"\npath = "{name}_{version}.deb"\n'
+    (folder / "product.toml").write_text(text)
+    return str(folder / "product.toml")
+
+
+def test_packages_of_two_systems_are_compared_and_a_kernel_goes_with_its_headers(
+    tmp_path: Path, store: Store, cache: Cache
+) -> None:
+    old = product(tmp_path / "old", "6.1", "6.1", "1.36")
+    new = product(tmp_path / "new", "6.12", "6.12", "1.37")
+    bench = Bench(store, Runner(cache, Progress()), Progress(), Quiet())
+    found = packages(load_system(old), (old, new), bench, made(tmp_path / "work"))
+    assert found.differing == {
+        "sources.busybox": "1.36 -> 1.37",
+        "sources.linux": "6.1 -> 6.12",
+        "sources.linux-headers": "6.1 -> 6.12",
+        "sources.linux-headers-common": "6.1 -> 6.12",
+    }
+    kernel = place(found, "sources.linux")
+    assert found.names(frozenset({kernel})) == found.differing.keys() - {"sources.busybox"}
+    with found.system(frozenset({kernel})) as loaded:
+        paths = {name: str(source.path) for name, source in loaded.system.sources.items()}
+    assert paths["linux"].endswith("/new/linux_6.12.deb")
+    assert paths["linux-headers-common"].endswith("/new/linux-headers-common_6.12.deb")
+    assert paths["busybox"].endswith("/old/busybox_1.36.deb")
+    assert paths["uboot"].endswith("/old/uboot_1.deb")
+    with pytest.raises(UserError, match="are the same packages"):
+        packages(load_system(old), (old, old), bench, made(tmp_path / "again"))
+
+
 def test_damaged_packages_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
     made(tmp_path / "twice")
     for version in ("1", "2"):
@@ -260,6 +305,7 @@ def test_damaged_packages_and_two_of_one_name_are_refused(tmp_path: Path) -> Non
         (["debian-systemd", "--packages", "wrong", "wrong"], "'Not A Name' is not the name of a package"),
         (["debian-systemd", "--packages", "a", "a"], "there are no packages (.deb) in a"),
         (["debian-systemd", "--packages", "debian", "a"], "the root file system of debian is not made of"),
+        (["debian", "--packages", "debian.toml", "a"], "debian.toml"),
         (["debian", "--config", "a", "b"], "debian takes its kernel prebuilt"),
         (["stock", "--config", "wrong", "wrong"], "the line 'Not A Name' sets no symbol"),
         (["stock", "--config", "empty", "wrong"], "empty is no kernel configuration: it sets no symbol"),

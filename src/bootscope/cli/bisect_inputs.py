@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Says = Callable[[str], None]
 KINDS = {
     "config": "kernel configurations: .config files, runs, or systems",
-    "packages": "lists of packages: files with names, folders or archives of .deb files, or systems",
+    "packages": "lists of Debian packages: files with names, folders or archives of .deb files, or systems",
     "files": "root file systems or overlays: folders, ext or SquashFS images, or tar archives",
 }
 """Option -> what is given with it."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two lists of Debian packages differ in, of which a system's root file system is made: packages that
-are new, gone or of another version. A combination is made of the packages of both, without the network."""
+"""What two lists of Debian packages differ in, of which a system is made: packages that are new, gone or of
+another version. A combination is made of the packages of both, without the network."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from bootscope.builder import sources
 from bootscope.builder.archive import put_together
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import id_of
+from bootscope.builder.plan import wanted_sources
 from bootscope.builder.sources import Wanted
 from bootscope.core.errors import UserError, printable
 from bootscope.regression.debs import Deb, depends, in_folder, in_tar
 from bootscope.regression.inputs import Inputs
+from bootscope.regression.parts import Part, Parts, parts_of, together, with_parts
 from bootscope.regression.placed import placed
 from bootscope.regression.units import Chosen
 from bootscope.search.bench import Bench
-from bootscope.system.load import LoadedSystem, load_system
+from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.system.model import PackageSet, Source
 from bootscope.system.named_sources import packaged_root
 
@@ -36,25 +38,29 @@ _TAR = "packages.tar"
 
 @dataclass(frozen=True)
 class Packages(Inputs):
-    """The packages of two lists, by name. `cache`: where combinations are put together."""
+    """The packages of two lists, by name: of root file systems, and (`parts`) of what else systems are put
+    together from. `cache`: where combinations are put together."""
 
     option: ClassVar[str] = "--packages"
     noun: ClassVar[tuple[str, str]] = ("package", "packages")
     views: ClassVar[tuple[str, ...]] = ("processes", "storage", "functions")
     sides: tuple[Mapping[str, Deb], Mapping[str, Deb]]
     cache: Cache
+    parts: tuple[Parts, Parts] = ({}, {})
 
     @cached_property
     def differing(self) -> dict[str, str]:
         """Name -> what becomes of it, in words."""
-        old, new = self.sides
+        both = zip(self.parts, self.sides, strict=True)
+        old, new = (dict[str, Deb | Part]({**parts, **debs}) for parts, debs in both)
         names = sorted(n for n in {*old, *new} if _hash(old.get(n)) != _hash(new.get(n)))
         return {name: f"{_version(old.get(name))} -> {_version(new.get(name))}" for name in names}
 
     @cached_property
     def key(self) -> str:
         """Of both contents."""
-        return id_of([{name: deb.sha256 for name, deb in side.items()} for side in self.sides])
+        both = (*self.sides, *self.parts)
+        return id_of([{name: deb.sha256 for name, deb in side.items()} for side in both])
 
     def chosen(self, chosen: Chosen) -> dict[str, Deb]:
         """The packages of a combination by name."""
@@ -67,12 +73,14 @@ class Packages(Inputs):
     @contextlib.contextmanager
     def system(self, chosen: Chosen) -> Iterator[LoadedSystem]:
         """The system with the packages of a combination as its root file system."""
+        from_bad, (old, new) = self.names(chosen), self.parts
         with self.cache.workspace() as work:
-            put_together(work / _TAR, [deb.path for deb in self.chosen(chosen).values()])
             s = placed(self.loaded, work)
-            name = packaged_root(s.system)
-            own = Source(version=s.system.sources[name].version, path=str(work / _TAR))
-            changed = msgspec.structs.replace(s.system, sources={**s.system.sources, name: own})
+            changed = with_parts(s.system, {n: (new if n in from_bad else old)[n] for n in old})
+            if name := packaged_root(changed) if self.sides[0] else "":
+                put_together(work / _TAR, [deb.path for deb in self.chosen(chosen).values()])
+                own = Source(version=changed.sources[name].version, path=str(work / _TAR))
+                changed = msgspec.structs.replace(changed, sources={**changed.sources, name: own})
             yield LoadedSystem(changed, s.path)
 
     def needs(self) -> Mapping[str, set[str]]:
@@ -80,34 +88,48 @@ class Packages(Inputs):
         changed; one that goes needs those to have gone that depend on it. One that another wants in exactly
         its version changes with it."""
         needs: dict[str, set[str]] = {name: set() for name in self.differing}
+        for one, other in (*self._dependencies(), *together(self.loaded.system)):
+            if one in needs and other in needs:
+                needs[one].add(other)
+        return needs
+
+    def _dependencies(self) -> Iterator[tuple[str, str]]:
+        """Pairs: a package, and one that has to have changed before."""
         old, new = self.sides
         for name in self.differing:
-            if name in new:
-                for other in depends(new[name], new):
-                    if other.name in needs:
-                        needs[name].add(other.name)
-                        if other.exactly and name in old:
-                            needs[other.name].add(name)
-            if name in old:
-                for other in depends(old[name], old):
-                    if other.name in needs and other.name not in new:
-                        needs[other.name].add(name)
-        return needs
+            for each in depends(new[name], new) if name in new else ():
+                yield name, each.name
+                if each.exactly and name in old:
+                    yield each.name, name
+            for each in depends(old[name], old) if name in old else ():
+                if each.name not in new:
+                    yield each.name, name
 
 
 def packages(loaded: LoadedSystem, given: tuple[str, str], bench: Bench, work: Path) -> Packages:
     """The inputs that a user gives; what is named only is fetched with all that it depends on.
 
-    Raises UserError for what is no list of packages, for a system whose root is not made of packages, and
-    where both are the same; ToolError where packages cannot be had.
+    Of two systems also what else they are put together from is compared, as far as SYSTEM has that. Raises
+    UserError for what is no list of packages, for a system whose root is not made of packages, and where both
+    are the same; ToolError where packages cannot be had.
     """
-    if not packaged_root(loaded.system):
+    systems = [load_system(name) for name in given if _is_system(name)]
+    sides: list[dict[str, Deb]] = [{}, {}]
+    if packaged_root(loaded.system):
+        sides = [_side(loaded, name, bench, work / str(number)) for number, name in enumerate(given)]
+    elif len(systems) < len(given):
         raise UserError(
             f"the root file system of {loaded.system.name} is not made of packages",
-            hint="a system with prebuilt.root, such as debian-systemd (bootscope help systems); --files",
+            hint="two systems; or a system with prebuilt.root, such as debian-systemd; or --files",
         )
-    old, new = (_side(loaded, name, bench, work / str(number)) for number, name in enumerate(given))
-    found = Packages(loaded, given[0], given[1], (old, new), bench.cache)
+    parts: list[Parts] = [{}, {}]
+    if len(systems) == len(given):
+        made = [parts_of(one, bench) for one in systems]
+        own = {f"sources.{each.name}" for each in wanted_sources(loaded)}
+        shared = own & made[0].keys() & made[1].keys()
+        parts = [{name: one[name] for name in sorted(shared)} for one in made]
+    both, rest = (sides[0], sides[1]), (parts[0], parts[1])
+    found = Packages(loaded, given[0], given[1], both, bench.cache, rest)
     if not found.differing:
         raise UserError(
             f"{printable(given[0])} and {printable(given[1])} are the same packages", hint="another pair"
@@ -121,7 +143,7 @@ def _side(loaded: LoadedSystem, given: str, bench: Bench, work: Path) -> dict[st
     path, shown = Path(given).expanduser(), printable(given)
     if path.is_dir():
         found = in_folder(path)
-    elif path.is_file() and path.suffix != ".toml":
+    elif path.is_file() and not _is_system(given):
         try:
             text = None if tarfile.is_tarfile(path) else path.read_text()
         except (OSError, UnicodeError) as error:
@@ -137,6 +159,11 @@ def _side(loaded: LoadedSystem, given: str, bench: Bench, work: Path) -> dict[st
     if not found:
         raise UserError(f"there are no packages (.deb) in {shown}")
     return found
+
+
+def _is_system(given: str) -> bool:
+    """Whether a name is that of a system, or a system file."""
+    return given.endswith(".toml") or (given in system_names() and not Path(given).exists())
 
 
 def _names(text: str, shown: str) -> tuple[str, ...]:
@@ -172,9 +199,9 @@ def _of_system(other: LoadedSystem, bench: Bench, work: Path) -> dict[str, Deb]:
     return in_tar(Path(found.path), work)
 
 
-def _hash(deb: Deb | None) -> str:
+def _hash(deb: Deb | Part | None) -> str:
     return deb.sha256 if deb else ""
 
 
-def _version(deb: Deb | None) -> str:
+def _version(deb: Deb | Part | None) -> str:
     return printable(deb.version) if deb else "none"

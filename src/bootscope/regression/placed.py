@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.regression.parts import absolute
 from bootscope.system.load import LoadedSystem
 
 _FILE, _APPLICATION, _OVERLAY = "system.toml", "application", "own-overlay"
@@ -19,12 +20,7 @@ def placed(loaded: LoadedSystem, work: Path) -> LoadedSystem:
     system = loaded.system
     for name, place in ((_APPLICATION, system.application.sources), (_OVERLAY, system.rootfs.overlay)):
         (work / name).symlink_to(loaded.beside(place))
-    sources = {
-        name: msgspec.structs.replace(one, path=str(loaded.beside(str(Path(one.path).expanduser()))))
-        if one.path
-        else one
-        for name, one in system.sources.items()
-    }
+    sources = {name: absolute(loaded, one) for name, one in system.sources.items()}
     changed = msgspec.structs.replace(
         system,
         sources=sources,

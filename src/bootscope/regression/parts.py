@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a system is put together from beside its root file system: packages, or sources, of boot loader,
+kernel, BusyBox and their headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder import sources
+from bootscope.builder.plan import wanted_sources
+from bootscope.search.bench import Bench
+from bootscope.system.load import LoadedSystem
+from bootscope.system.model import Prebuilt, Source, System
+from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
+
+_PREFIX = "sources."
+
+
+@dataclass(frozen=True)
+class Part:
+    """A source as it was fetched: its version, its hash, and where it comes from."""
+
+    version: str
+    sha256: str
+    source: Source
+
+
+Parts = Mapping[str, Part]
+"""By their names in a system file, such as `sources.linux`."""
+
+
+def parts_of(loaded: LoadedSystem, bench: Bench) -> dict[str, Part]:
+    """All sources of a system but the packages of its root. Raises ToolError for one that cannot be had."""
+    root = packaged_root(loaded.system)
+    wanted = [each for each in wanted_sources(loaded) if each.name != root]
+    found = sources.fetch_all(wanted, bench.cache, bench.progress)
+    return {
+        f"{_PREFIX}{each.name}": Part(
+            found[each.name].version, found[each.name].sha256, absolute(loaded, each.source)
+        )
+        for each in wanted
+    }
+
+
+def absolute(loaded: LoadedSystem, source: Source) -> Source:
+    """A source that is found from everywhere."""
+    if not source.path:
+        return source
+    return msgspec.structs.replace(source, path=str(loaded.beside(str(Path(source.path).expanduser()))))
+
+
+def with_parts(system: System, parts: Parts) -> System:
+    """The system with other sources."""
+    own = {name.removeprefix(_PREFIX): part.source for name, part in parts.items()}
+    return msgspec.structs.replace(system, sources={**system.sources, **own})
+
+
+def together(system: System) -> Iterator[tuple[str, str]]:
+    """Pairs of sources that must be of one build, both ways: a kernel and its headers, a program and its
+    symbols."""
+    prebuilt = system.prebuilt
+    if not isinstance(prebuilt, Prebuilt):
+        return
+    beside = {name: system.kernel.source for name in (*prebuilt.headers, *unpacker_sources(system))}
+    beside |= {name: system.uboot.source for name in filter(None, [loader_symbols(system)])}
+    for name, of in beside.items():
+        yield f"{_PREFIX}{of}", f"{_PREFIX}{name}"
+        yield f"{_PREFIX}{name}", f"{_PREFIX}{of}"
