@@ -262,6 +262,21 @@ def test_several_at_once_find_the_same_and_what_was_in_vain_is_told(tmp_path: Pa
     assert (f"; {vain} of them ahead, and not needed" in shown(several, [])) == (vain > 0)
 
 
+def test_a_fault_in_what_was_tried_ahead_is_none_of_the_search(tmp_path: Path) -> None:
+    def cost(on: set[str]) -> int:
+        return 5 * MS * ("s41" in on)
+
+    asked: list[set[str]] = []
+
+    def noted(on: set[str]) -> int:
+        asked.append(set(on))
+        return cost(on)
+
+    alone = Lab(made(tmp_path / "one"), noted).session().run()
+    lab = Lab(made(tmp_path / "more"), lambda on: cost(on) if on in asked else "host no room", hands=4)
+    assert [c.units for c in lab.session().run()] == [c.units for c in alone]
+
+
 def made(folder: Path) -> Path:
     folder.mkdir()
     return folder

@@ -146,7 +146,8 @@ class DifferenceSession:
         for thread in threads:
             while thread.is_alive():
                 thread.join(_LOOK_S)  # not for ever, so that Ctrl-C is heard
-        if errors:
+        # What was only tried ahead may have been in vain.
+        if errors and self.key(wanted[0]) not in self.tried:
             raise errors[0]
 
     def _one(self, chosen: Chosen, trials: Trier) -> None:
