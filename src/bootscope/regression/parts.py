@@ -14,8 +14,8 @@ from bootscope.builder import sources
 from bootscope.builder.plan import wanted_sources
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Prebuilt, Source, System
-from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
+from bootscope.system.model import Source, System
+from bootscope.system.named_sources import of_one_build, packaged_root
 
 _PREFIX = "sources."
 
@@ -60,13 +60,7 @@ def with_parts(system: System, parts: Parts) -> System:
 
 
 def together(system: System) -> Iterator[tuple[str, str]]:
-    """Pairs of sources that must be of one build, both ways: a kernel and its headers, a program and its
-    symbols."""
-    prebuilt = system.prebuilt
-    if not isinstance(prebuilt, Prebuilt):
-        return
-    beside = {name: system.kernel.source for name in (*prebuilt.headers, *unpacker_sources(system))}
-    beside |= {name: system.uboot.source for name in filter(None, [loader_symbols(system)])}
-    for name, of in beside.items():
+    """Pairs of sources that must be of one build, both ways."""
+    for name, of in of_one_build(system).items():
         yield f"{_PREFIX}{of}", f"{_PREFIX}{name}"
         yield f"{_PREFIX}{name}", f"{_PREFIX}{of}"
