@@ -138,7 +138,7 @@ ALWAYS = {
     "trim": "only budget keep_symbol services quiet sure bare all o cluster jobs no_ccache",
     "image": "output", "save": "all output",
     "history": "milestone phase by system board label since least top output",
-    "bisect": "tree good bad milestone phase by all resume output cluster jobs "
+    "bisect": "tree good bad config packages files milestone phase by all resume output cluster jobs "
     "no_ccache",
     "apply": "to system name force dry_run value", "completion": "line",
 }  # fmt: skip

@@ -15,8 +15,9 @@ import pytest
 from bootscope.core.errors import UserError
 from bootscope.regression.find import GONE, Finder, Step
 from bootscope.regression.journal import MEASURED, Journal, Tried
-from bootscope.regression.session import source_name, told
+from bootscope.regression.session import source_name
 from bootscope.regression.tree import Checkout, Commit, sources_of
+from bootscope.regression.trial import told
 from bootscope.system.load import load_system
 
 from .conftest import Command
@@ -191,13 +192,13 @@ def test_names_of_no_commits_are_refused(git: Git, tmp_path: Path) -> None:
 
 def test_the_journal_keeps_what_was_tried_also_after_a_line_that_was_cut_off(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "stock", ["a", "b"])
-    first = Tried(commit="1" * 40, state=MEASURED, ns=5, run_id="r", build_s=1.5)
+    first = Tried(key="1" * 40, state=MEASURED, ns=5, run_id="r", build_s=1.5)
     journal.add(first)
     with journal.path.open("ab") as f:
         f.write(b'{"commit": "22')
-    second = msgspec.structs.replace(first, commit="3" * 40, same_as="1" * 40)
+    second = msgspec.structs.replace(first, key="3" * 40, same_as="1" * 40)
     journal.add(second)
-    assert Journal(tmp_path, "stock", ["a", "b"]).read() == {t.commit: t for t in (first, second)}
+    assert Journal(tmp_path, "stock", ["a", "b"]).read() == {t.key: t for t in (first, second)}
     assert Journal(tmp_path, "stock", ["a", "c"]).read() == {}
     assert told(second) == "0.000000 s (same images as 111111111111, not booted); built in 2 s"
     journal.begin()

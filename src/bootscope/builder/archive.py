@@ -145,14 +145,9 @@ class PrivateApt:
         debs = sorted((self._work / "cache" / "archives").glob("*.deb"))
         if not debs:
             raise ToolError("apt fetched no package")
-        whole = self._work / "packages.tar"
-        with tarfile.open(whole, "w", format=tarfile.GNU_FORMAT) as archive:
-            for deb in debs:
-                member = tarfile.TarInfo(deb.name)
-                member.size = deb.stat().st_size
-                with deb.open("rb") as f:
-                    archive.addfile(member, f)
-                deb.unlink()
+        whole = put_together(self._work / "packages.tar", debs)
+        for deb in debs:
+            deb.unlink()
         return Fetched(whole, f"{len(debs)} packages")
 
     def _download(self, package: str) -> Fetched:
@@ -169,6 +164,17 @@ class PrivateApt:
         if not found:
             raise ToolError(f"the archive's {name} depends on no package like {pattern}")
         return found
+
+
+def put_together(whole: Path, debs: Iterable[Path]) -> Path:
+    """Packages as one tar archive, sorted by their names: the same bytes from the same packages."""
+    with tarfile.open(whole, "w", format=tarfile.GNU_FORMAT) as archive:
+        for deb in sorted(debs, key=lambda path: path.name):
+            member = tarfile.TarInfo(deb.name)
+            member.size = deb.stat().st_size
+            with deb.open("rb") as f:
+                archive.addfile(member, f)
+    return whole
 
 
 class Archives:

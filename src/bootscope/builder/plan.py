@@ -116,7 +116,8 @@ class Built:
         return tuple(found)
 
 
-def _wanted(loaded: LoadedSystem) -> list[Wanted]:
+def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
+    """The sources that a system is built from."""
     system = loaded.system
     a = system.application
     libc = (a.libc_source,) if a.libc == userland.MUSL else ()
@@ -266,7 +267,7 @@ def _outlook(loaded: LoadedSystem, cache: Cache, found: dict[str, Resolved | Non
 
 def _there(loaded: LoadedSystem, cache: Cache) -> dict[str, Resolved | None]:
     """The sources that a system needs, None for those that have not been fetched."""
-    return {wanted.name: sources.resolved(wanted, cache) for wanted in _wanted(loaded)}
+    return {wanted.name: sources.resolved(wanted, cache) for wanted in wanted_sources(loaded)}
 
 
 def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
@@ -278,7 +279,7 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
     ahead = _outlook(loaded, runner.cache, there)
     expected = ahead.workload(runner.jobs)
     progress.expect(expected)
-    missing = [wanted for wanted in _wanted(loaded) if not there[wanted.name]]
+    missing = [wanted for wanted in wanted_sources(loaded) if not there[wanted.name]]
     if missing:
         there.update(sources.fetch_all(missing, runner.cache, progress))
         # Only now is it known what is built from them, and some of that may be there.
@@ -307,7 +308,7 @@ def ahead(loaded: LoadedSystem, cache: Cache, progress: Progress) -> Outlook:
     Raises ToolError when a source cannot be had, UserError for settings that cannot be met.
     """
     there = _there(loaded, cache)
-    missing = [wanted for wanted in _wanted(loaded) if not there[wanted.name]]
+    missing = [wanted for wanted in wanted_sources(loaded) if not there[wanted.name]]
     if missing:
         there.update(sources.fetch_all(missing, cache, progress))
     return _outlook(loaded, cache, there)
@@ -321,7 +322,7 @@ def source_tree(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progr
 def unpacked(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> tuple[Step, Path]:
     """The step that unpacks the sources of a tree, and its result."""
     name = getattr(loaded.system, tree).source
-    wanted = next(w for w in _wanted(loaded) if w.name == name)
+    wanted = next(w for w in wanted_sources(loaded) if w.name == name)
     step = unpack.step(name, sources.fetch(wanted, runner.cache, progress))
     return step, runner.run(step, step.step_id({}), {})
 

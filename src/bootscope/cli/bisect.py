@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope bisect: the commit after which the boot is slower, or breaks."""
+"""bootscope bisect: the commit, symbol, package or file with which the boot is slower, or breaks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootscope.boards.profile import load_board
+from bootscope.cli import bisect_inputs
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.cluster import add_cluster_option, executor_of
-from bootscope.cli.common import add_build_options, check_positive
+from bootscope.cli.common import add_build_options, check_positive, refuse
 from bootscope.cli.observers import Quiet
 from bootscope.cli.output import write_file
 from bootscope.cli.record import bench_of
@@ -22,8 +23,10 @@ from bootscope.core.paths import cache_dir
 from bootscope.emulator.executor import Executor
 from bootscope.emulator.plugin_config import default_until
 from bootscope.regression.journal import FOLDER, Journal
-from bootscope.regression.session import TREES, Found, Question, Session, source_name
+from bootscope.regression.question import Question
+from bootscope.regression.session import TREES, Found, Session, source_name
 from bootscope.regression.tree import Checkout, sources_of
+from bootscope.search.bench import Bench
 from bootscope.system.load import load_system, milestones
 
 if TYPE_CHECKING:
@@ -37,23 +40,29 @@ class Bisect(Verb):
     example = "bootscope bisect stock --tree uboot ~/u-boot --good v2025.01 --bad HEAD --by 1"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("system", help="system that is built from the tree: a name or a system file")
-        option(parser, "--good", "A", "commit whose boot is good", required=True)
-        option(parser, "--bad", "B", "later commit whose boot is slower or fails", required=True)
+        parser.add_argument("system", help="system that is built: a name or a system file")
+        option(parser, "--good", "A", "with --tree: commit whose boot is good")
+        option(parser, "--bad", "B", "with --tree: later commit whose boot is slower or fails")
         kinds = "|".join(TREES)
-        what = "which source of the system the git tree in DIR is"
-        option(parser, "--tree", (kinds, "DIR"), what, required=True, nargs=2)
+        what = "search commits: which source of the system the git tree in DIR is"
+        option(parser, "--tree", (kinds, "DIR"), what, nargs=2)
+        for kind, words in bisect_inputs.KINDS.items():
+            option(parser, f"--{kind}", ("GOOD", "BAD"), f"search what differs between two {words}", nargs=2)
         option(
             parser,
             "--milestone",
             "M",
             "boot to this milestone and compare its time (default: as record does)",
         )
-        option(parser, "--phase", "P", "compare show the length of a phase instead")
+        option(parser, "--phase", "P", "compare the length of a phase instead")
         option(
-            parser, "--by", "MS", "what counts as slower, in ms (default: half of the difference)", type=float
+            parser,
+            "--by",
+            "MS",
+            "what counts as slower, in ms (default: half of the difference of two commits)",
+            type=float,
         )
-        flag(parser, "--all", "find every commit that costs or saves at least --by")
+        flag(parser, "--all", "find every commit or difference that costs or saves at least --by")
         flag(parser, "--resume", "continue an interrupted bisect")
         option(
             parser,
@@ -68,9 +77,13 @@ class Bisect(Verb):
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "by")
         if args.all and args.by is None:
-            raise UserError("--all needs --by: how much a commit has to cost", hint="such as --by 0.1 (ms)")
+            raise UserError("--all needs --by: how much has to be cost", hint="such as --by 0.1 (ms)")
+        _check_kinds(args)
+        says: Callable[[str], None] = (lambda text: None) if args.json else to_stderr
         with executor_of(args) as executor:
-            session = _session(args, executor, (lambda text: None) if args.json else to_stderr)
+            if bisect_inputs.given(args):
+                return bisect_inputs.run(args, _question(args), _bench(args, executor), says)
+            session = _session(args, _bench(args, executor), says)
             found = session.run()
         # What compares is loaded when there is something to compare.
         from bootscope.report import bisected as text
@@ -87,31 +100,53 @@ class Bisect(Verb):
         return 0
 
 
-def _session(args: argparse.Namespace, executor: Executor, says: Callable[[str], None]) -> Session:
-    """The bisection as it is asked for. Raises UserError for what cannot be."""
+def _check_kinds(args: argparse.Namespace) -> None:
+    """Raises UserError unless one thing to search is given, with all that it needs."""
+    kinds = ["tree", *bisect_inputs.KINDS]
+    named = [f"--{kind}" for kind in kinds if getattr(args, kind)]
+    if len(named) != 1:
+        told = f"{' and '.join(named)} cannot be searched at once" if named else "nothing to search is given"
+        raise UserError(told, hint=f"one of {', '.join(f'--{kind}' for kind in kinds)}")
+    if args.tree and not (args.good and args.bad):
+        raise UserError("--tree needs two commits", hint="--good A --bad B")
+    if not args.tree:
+        refuse(args, ("good", "bad"), f"is for --tree; {named[0]} has both with it")
+
+
+def _bench(args: argparse.Namespace, executor: Executor) -> Bench:
+    return bench_of(args, Quiet(), executor=executor)
+
+
+def _question(args: argparse.Namespace) -> Question:
+    """What is looked for. Raises UserError for a milestone that the system does not have."""
+    loaded = load_system(args.system)
+    until = args.milestone or default_until(loaded.system)
+    if until not in (there := milestones(loaded.system, load_board(loaded.system.board).boot_loader)):
+        raise unknown("milestone", until, there)
+    by_ns = None if args.by is None else int(args.by * 1_000_000)
+    return Question(loaded, until, args.phase or "", by_ns, args.all)
+
+
+def _session(args: argparse.Namespace, bench: Bench, says: Callable[[str], None]) -> Session:
+    """The bisection over commits as it is asked for. Raises UserError for what cannot be."""
     kind, folder = args.tree
     if kind in _LATER:
         raise UserError(f"--tree {kind} is not there yet", hint=f"{', '.join(TREES)} are")
     if kind not in TREES:
         raise unknown("kind of tree", kind, list(TREES))
-    loaded = load_system(args.system)
+    question = _question(args)
+    loaded = question.loaded
     source_name(loaded.system, kind)
-    until = args.milestone or default_until(loaded.system)
-    if until not in (there := milestones(loaded.system, load_board(loaded.system.board).boot_loader)):
-        raise unknown("milestone", until, there)
     sources = sources_of(Path(folder).expanduser())
     commits = sources.between(args.good, args.bad)
-    by_ns = None if args.by is None else int(args.by * 1_000_000)
-    question = Question(loaded, kind, until, args.phase or "", by_ns, args.all)
-    bench = bench_of(args, Quiet(), executor=executor)
     # What is tried does not depend on what is looked for in it.
-    words = (str(loaded.path.resolve()), kind, str(sources.tree), until, args.phase or "")
+    words = (str(loaded.path.resolve()), kind, str(sources.tree), question.until, question.phase)
     journal = Journal(bench.store.root, loaded.system.name, words)
     tried = journal.read() if args.resume else {}
     if not args.resume:
         journal.begin()
     return Session(
-        question, commits, Checkout(sources, cache_dir() / FOLDER), bench, journal,
+        question, kind, commits, Checkout(sources, cache_dir() / FOLDER), bench, journal,
         lambda text: says(printable(text)), dict(tried),
     )  # fmt: skip
 
@@ -131,6 +166,4 @@ def _difference(session: Session, one: Found) -> Difference | None:
 def _command(args: argparse.Namespace) -> str:
     """The command that finds the same again."""
     words: Sequence[str] = ["bootscope", "bisect", args.system, "--tree", *args.tree, "--good", args.good]
-    more = {"--milestone": args.milestone, "--phase": args.phase, "--by": args.by}
-    given = [word for name, value in more.items() if value is not None for word in (name, str(value))]
-    return printable(shlex.join([*words, "--bad", args.bad, *given, *(["--all"] if args.all else [])]))
+    return printable(shlex.join([*words, "--bad", args.bad, *bisect_inputs.asked(args)]))

@@ -23,7 +23,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "check:CheckVerb",
         "check a run against budgets and a baseline, for CI (exit code 3: missed)",
     ),
-    "bisect": ("bisect:Bisect", "find the commit after which the boot is slower, or breaks"),
+    "bisect": ("bisect:Bisect", "find the commit, symbol, package or file that makes the boot slower"),
     "history": ("history:History", "show a milestone or phase over commits or days, and where it changed"),
     "report": (
         "report:Report",

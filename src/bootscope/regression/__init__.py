@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which commit of a source tree makes a boot slower, or breaks it: by building and booting as few as
-possible."""
+"""Which commit of a source tree, or which symbol, package or file makes a boot slower, or breaks it: by
+building and booting as few combinations as possible."""

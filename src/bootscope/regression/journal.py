@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bisection has seen, commit by commit: a file of JSON lines beside the runs, which is only added to.
+"""What a bisection has seen, trial by trial: a file of JSON lines beside the runs, which is only added to.
 
-    bisects/SYSTEM-KEY.jsonl      the key is of the tree, its commits, and what is measured
+    bisects/SYSTEM-KEY.jsonl      the key is of what is searched, and what is measured
 
 Interrupted or killed, it goes on from there with `--resume`.
 """
@@ -21,11 +21,12 @@ FOLDER = "bisects"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a commit: `ns` of what is measured, where the boot came to its end; `run_id` where it
-    booted; `why` where it did not build, or its boot broke. `same_as`: the commit that has the same
-    images, which was not booted again. `build_s` and `boot_s` are of the host."""
+    """What came of a commit (`key`: its hash) or a combination of differences: `ns` of what is measured,
+    where the boot came to its end; `run_id` where it booted; `why` where it did not build, or its boot broke.
+    `same_as`: the key of what has the same images, which was not booted again. `build_s` and `boot_s` are of
+    the host."""
 
-    commit: str
+    key: str = msgspec.field(name="commit")
     state: str
     ns: int | None = None
     run_id: str = ""
@@ -49,8 +50,8 @@ class Journal:
         return self._file.path
 
     def read(self) -> dict[str, Tried]:
-        """What was tried, by commit. Raises ToolError when it cannot be read."""
-        return {tried.commit: tried for tried in self._file.read()}
+        """What was tried, by key. Raises ToolError when it cannot be read."""
+        return {tried.key: tried for tried in self._file.read()}
 
     def begin(self) -> None:
         """Forgets what was tried."""

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from bootscope.analysis.changes import changes
 from bootscope.analysis.rows import Rows
+from bootscope.analysis.samples import Quantity
 from bootscope.analysis.views import View
 from bootscope.core.text import duration, seconds, signed, visible
 from bootscope.export.markdown import code, escaped, table
@@ -20,7 +21,7 @@ from bootscope.regression.tree import Commit
 from bootscope.report import rows
 
 VIEWS = ("functions", "initcalls", "console")
-_TOP = 8
+TOP = 8
 _MOST_SUSPECTS = 10
 
 
@@ -31,10 +32,10 @@ class Difference:
     tables: tuple[Rows, ...]
 
 
-def difference(before: View, after: View) -> Difference:
-    """What a commit changed in the boot, function by function."""
+def difference(before: View, after: View, views: Sequence[str] = VIEWS) -> Difference:
+    """What a commit, or a difference, changed in the boot: function by function, and whatever `views` say."""
     sides = (before.evidence, before.stacks), (after.evidence, after.stacks)
-    return Difference(tuple(t for name in VIEWS if (t := changes(name, *sides)).rows))
+    return Difference(tuple(t for name in views if (t := changes(name, *sides)).rows))
 
 
 def bisected(out: Console, session: Session, found: Sequence[tuple[Found, Difference | None]]) -> None:
@@ -48,7 +49,7 @@ def bisected(out: Console, session: Session, found: Sequence[tuple[Found, Differ
         for line in _suspects(one.suspects):
             out.print(Text(line, "yellow"), soft_wrap=True)
         for shown in differs.tables if differs else ():
-            rows.show(out, shown, _TOP)
+            rows.show(out, shown, TOP)
         if one.tried.run_id and one.tried_before.run_id:
             words = f"more: bootscope compare {one.tried_before.run_id} {one.tried.run_id}"
             out.print(Text(words, "dim"), soft_wrap=True)
@@ -58,22 +59,32 @@ def bisected(out: Console, session: Session, found: Sequence[tuple[Found, Differ
 
 def headline(session: Session, one: Found) -> str:
     """What a commit does to the boot, in a line."""
-    about = session.question.quantity
-    if one.ns is None:
-        return f"{one.commit.short} breaks the boot: {visible(one.tried.why, 160)}"
-    before, after = (seconds(tried.ns or 0, 6) for tried in (one.tried_before, one.tried))
-    return f"{one.commit.short} costs {signed(one.ns)} at {about}: {before} s before, {after} s after"
+    return verdict(one.commit.short, session.question.quantity, one.tried_before, one.tried)
+
+
+def verdict(name: str, about: Quantity, before: Tried, after: Tried) -> str:
+    """What something called `name` does to a boot, by what came of it without and with that."""
+    if before.ns is None or after.ns is None:
+        return f"{name} breaks the boot: {visible(after.why, 160)}"
+    change = signed(after.ns - before.ns)
+    return (
+        f"{name} costs {change} at {about}: {seconds(before.ns, 6)} s before, {seconds(after.ns, 6)} s after"
+    )
 
 
 def work(session: Session) -> str:
     """How much was built and booted, and how long it took."""
     tried = [session.tried[c.sha] for c in session.commits if c.sha in session.tried]
+    return f"{len(session.commits) - 1} commits: {work_of(tried)}"
+
+
+def work_of(tried: Sequence[Tried]) -> str:
+    """How much was built and booted of what was tried, and how long it took."""
     built, booted = sum(t.build_s for t in tried), sum(t.boot_s for t in tried)
     boots = sum(bool(t.run_id) and not t.same_as for t in tried)
     skipped = sum(t.state == "not built" for t in tried)
     skip = f", {skipped} of them did not build" if skipped else ""
-    span = f"{len(session.commits) - 1} commits: {len(tried)} built in {duration(built)}{skip}"
-    return f"{span}; {boots} booted in {duration(booted)}"
+    return f"{len(tried)} built in {duration(built)}{skip}; {boots} booted in {duration(booted)}"
 
 
 def _suspects(suspects: Sequence[Commit]) -> list[str]:
@@ -96,14 +107,20 @@ def markdown(session: Session, found: Sequence[tuple[Found, Difference | None]],
         for suspect in one.suspects:
             lines.append(f"- or {code(suspect.short)} {escaped(suspect.subject)}, which does not build")
         lines += [""] if one.suspects else []
-        for shown in differs.tables if differs else ():
-            lines += [f"{escaped(shown.title)}, in ms:", ""]
-            cells = (_cells(row) for row in shown.rows[:_TOP])
-            lines += table(("what", "before", "after", "change"), cells)
+        lines += tables_markdown(differs)
     about = f"{system.name} on {system.board}"
     lines += [f"Measured with bootscope on {escaped(about)}, an emulated board whose boots are exact.", ""]
     lines += [f"{escaped(work(session), 300)}.", "", f"    {command}", ""]
     return "\n".join(lines)
+
+
+def tables_markdown(differs: Difference | None) -> list[str]:
+    """What differs between the boots, as tables of Markdown."""
+    lines = []
+    for shown in differs.tables if differs else ():
+        lines += [f"{escaped(shown.title)}, in ms:", ""]
+        lines += table(("what", "before", "after", "change"), (_cells(row) for row in shown.rows[:TOP]))
+    return lines
 
 
 def _cells(row: object) -> tuple[str, ...]:
@@ -123,18 +140,19 @@ def document(session: Session, found: Sequence[tuple[Found, Difference | None]])
                 "change_ns": one.ns, "before_ns": one.tried_before.ns, "after_ns": one.tried.ns,
                 "why": one.tried.why, "suspects": [c.sha for c in one.suspects],
                 "run_before": one.tried_before.run_id, "run_after": one.tried.run_id,
-                "tables": rows.document(differs.tables, _TOP) if differs else [],
+                "tables": rows.document(differs.tables, TOP) if differs else [],
             }
             for one, differs in found
         ],
-        "tried": [_tried(session.tried[c.sha]) for c in session.commits if c.sha in session.tried],
+        "tried": [tried_document(session.tried[c.sha]) for c in session.commits if c.sha in session.tried],
         "journal": str(session.journal.path),
     }  # fmt: skip
 
 
-def _tried(tried: Tried) -> dict[str, object]:
+def tried_document(tried: Tried) -> dict[str, object]:
+    """What came of a trial as JSON (docs/json.md)."""
     return {
-        "commit": tried.commit,
+        "commit": tried.key,
         "state": tried.state,
         "ns": tried.ns if tried.state == MEASURED else None,
         "run_id": tried.run_id,

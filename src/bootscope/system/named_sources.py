@@ -26,3 +26,14 @@ def packaged_root(system: System) -> str:
     """The source of packages that the root file system is made of; empty where it is BusyBox's."""
     root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
     return root if isinstance(root, str) else ""
+
+
+def of_one_build(system: System) -> dict[str, str]:
+    """Sources that go with another, of whose very build they are -> that: headers and compiler of a kernel,
+    the symbols of a boot loader."""
+    if not isinstance(system.prebuilt, Prebuilt):
+        return {}
+    found = {name: system.kernel.source for name in (*system.prebuilt.headers, *unpacker_sources(system))}
+    if symbols := loader_symbols(system):
+        found[symbols] = system.uboot.source
+    return found

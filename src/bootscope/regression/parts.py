@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a system is put together from beside its root file system: packages, or sources, of boot loader,
+kernel, BusyBox and their headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder import sources
+from bootscope.builder.plan import wanted_sources
+from bootscope.search.bench import Bench
+from bootscope.system.load import LoadedSystem
+from bootscope.system.model import Source, System
+from bootscope.system.named_sources import of_one_build, packaged_root
+
+_PREFIX = "sources."
+
+
+@dataclass(frozen=True)
+class Part:
+    """A source as it was fetched: its version, its hash, and where it comes from."""
+
+    version: str
+    sha256: str
+    source: Source
+
+
+Parts = Mapping[str, Part]
+"""By their names in a system file, such as `sources.linux`."""
+
+
+def parts_of(loaded: LoadedSystem, bench: Bench) -> dict[str, Part]:
+    """All sources of a system but the packages of its root. Raises ToolError for one that cannot be had."""
+    root = packaged_root(loaded.system)
+    wanted = [each for each in wanted_sources(loaded) if each.name != root]
+    found = sources.fetch_all(wanted, bench.cache, bench.progress)
+    return {
+        f"{_PREFIX}{each.name}": Part(
+            found[each.name].version, found[each.name].sha256, absolute(loaded, each.source)
+        )
+        for each in wanted
+    }
+
+
+def absolute(loaded: LoadedSystem, source: Source) -> Source:
+    """A source that is found from everywhere."""
+    if not source.path:
+        return source
+    return msgspec.structs.replace(source, path=str(loaded.beside(str(Path(source.path).expanduser()))))
+
+
+def with_parts(system: System, parts: Parts) -> System:
+    """The system with other sources."""
+    own = {name.removeprefix(_PREFIX): part.source for name, part in parts.items()}
+    return msgspec.structs.replace(system, sources={**system.sources, **own})
+
+
+def together(system: System) -> Iterator[tuple[str, str]]:
+    """Pairs of sources that must be of one build, both ways."""
+    for name, of in of_one_build(system).items():
+        yield f"{_PREFIX}{of}", f"{_PREFIX}{name}"
+        yield f"{_PREFIX}{name}", f"{_PREFIX}{of}"
