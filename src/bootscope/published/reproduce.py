@@ -15,6 +15,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import variant, with_bases, with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
+from bootscope.cores.changes import changed
 from bootscope.cores.profile import Core, load_core
 from bootscope.devices.model import CardClass
 from bootscope.inventory.recorded import Recorded, facts
@@ -94,7 +95,8 @@ def _core(other: OtherBoard | None) -> Core | None:
     """The core whose caches and memory a table wants, if it does."""
     if not other or not other.core:
         return None
-    return load_core(other.core)
+    core = load_core(other.core)
+    return changed(core, other.core_changes).core if other.core_changes else core
 
 
 def _changed(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:

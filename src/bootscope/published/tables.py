@@ -76,7 +76,8 @@ class Row(Setting, frozen=True):
     techniques (`ID`, `ID=WAY`) and a change.
 
     `against`: the row that it is compared with; empty: the table's reference.
-    `published`: measure -> ids of the figures that are put beside it.
+    `published`: measure -> ids of the figures that are put beside it. `less_ns`: by the id of such a figure
+    what it alone holds besides, and is taken off it; its source says where the document tells that.
     """
 
     base_of: tuple[str, ...] = ()
@@ -84,14 +85,16 @@ class Row(Setting, frozen=True):
     change: Change = Change()
     against: str = ""
     published: dict[str, tuple[str, ...]] = {}
+    less_ns: dict[str, Sourced] = {}
 
 
 class OtherBoard(Setting, frozen=True):
     """What a table wants of the board: a card, a CPU of another speed, or the core profile of the published
-    board, whose caches and memory are modelled."""
+    board, whose caches and memory are modelled; `core_changes` of that are told as to `what-if`."""
 
     title: str
     core: str = ""
+    core_changes: tuple[str, ...] = ()
     bandwidth_bytes_per_s: Sourced | None = None
     command_latency_ns: Sourced | None = None
     icount_shift: Sourced | None = None
@@ -163,4 +166,6 @@ def _problem(t: Table, name: str) -> str:
         for measure, ids in row.published.items():
             if measure not in t.measures or not set(ids) <= figures().keys():
                 return f"rows.{key}.published.{measure}: expected a measure, and figures that there are"
+        if stray := row.less_ns.keys() - {name for ids in row.published.values() for name in ids}:
+            return f"rows.{key}.less_ns: {min(stray)} is no figure of this row"
     return ""
