@@ -39,7 +39,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     loaded = with_techniques(load_system(table.system), list(table.techniques))
     base = _changed(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
-    core = _core(table.board)
+    core = core_of(table.board)
     if core:
         bench = bench.with_limits(replace(bench.limits, timing=(core,)))
     known: Recorded | None = None
@@ -91,7 +91,7 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
     return board, msgspec.structs.replace(board, card_class="other", card_classes=classes)
 
 
-def _core(other: OtherBoard | None) -> Core | None:
+def core_of(other: OtherBoard | None) -> Core | None:
     """The core whose caches and memory a table wants, if it does."""
     if not other or not other.core:
         return None
