@@ -91,6 +91,8 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
     yield f"- Why the figures may differ: {_text(t.why)}"
     yield from (f"- {m.title}: {_text(m.why)}" for m in t.measures.values() if m.why)
     yield from (f"- {m.title}: {_less(m.less_ns)}" for m in t.measures.values() if m.less_ns)
+    alone = ((name, key, figure) for name, row in t.rows.items() for key, figure in row.less_ns.items())
+    yield from (f"- {name}, {key}: {_alone(figure)}" for name, key, figure in alone)
     yield from (f"- Left out: {_text(text)}" for text in t.left_out)
     if not found:
         yield from ("", "Not run yet.")
@@ -116,6 +118,11 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
 def _less(figure: Sourced) -> str:
     """What is taken off published times, in words."""
     return f"{words.amount(figure.value, 'ns')} taken off each published time: {_text(figure.source)}"
+
+
+def _alone(figure: Sourced) -> str:
+    """What is taken off one published time, in words."""
+    return f"{words.amount(figure.value, 'ns')} taken off: {_text(figure.source)}"
 
 
 def _text(text: str) -> str:

@@ -77,6 +77,25 @@ def test_a_change_is_made_of_what_was_published(
     assert told == tuple(value if value is None else pytest.approx(value) for value in expected)
 
 
+def test_what_a_figure_alone_holds_besides_is_taken_off_it_only() -> None:
+    found = published(figures()["000:425"], None, alone=480 * MS)
+    assert found
+    assert (found.base, found.value) == (3_452_681_000, 2_711_228_000)
+    assert found.change == -741_453_000
+    both = published(figures()["000:425"], None, less=100 * MS, alone=480 * MS)
+    assert both
+    assert (both.base, both.value, both.change) == (3_352_681_000, 2_611_228_000, -741_453_000)
+
+
+def test_it_is_taken_off_where_a_table_says_so() -> None:
+    rows = {"uboot": {"total": 8_600 * MS}, "raw": {"total": 7_300 * MS}, "files": {"total": 7_300 * MS}}
+    found = {
+        pair.figure.id: pair.published.change
+        for pair in pairs(table("falcon"), came_to(table("falcon"), **rows))
+    }
+    assert found == {"000:425": -741_453_000, "000:428": -1_200 * MS, "000:429": -1_050 * MS}
+
+
 @pytest.mark.parametrize("name", ["000:343", "001:629", "000:385"])
 def test_a_figure_without_a_base_or_a_number_tells_of_no_change(name: str) -> None:
     assert published(figures()[name], None) is None

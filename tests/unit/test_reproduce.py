@@ -19,7 +19,7 @@ from bootscope.core.errors import BootscopeError, SpaceError, StepError, UserErr
 from bootscope.core.settings import Sourced
 from bootscope.published import reproduced as stored
 from bootscope.published import tables as tables_module
-from bootscope.published.reproduce import boards
+from bootscope.published.reproduce import boards, core_of
 from bootscope.published.tables import OtherBoard, table, table_ids
 from bootscope.report import reproduced as words
 from bootscope.search.bench import Bench
@@ -262,6 +262,20 @@ def test_another_cpu_needs_one() -> None:
     boots_on, looks_on = boards(board, other)
     assert (boots_on.tick_ns, looks_on.tick_ns, board.tick_ns) == (8, 8, 2)
     assert boots_on.card == board.card
+
+
+def test_the_core_of_another_board_may_have_another_clock() -> None:
+    plain, quick = (
+        core_of(OtherBoard(title="it", core="arm926ej-s", core_changes=changes))
+        for changes in ((), ("clock=400MHz",))
+    )
+    assert plain
+    assert quick
+    assert (plain.costs.clock_hz.value, quick.costs.clock_hz.value) == (200_000_000, 400_000_000)
+    assert plain.geometry_id == quick.geometry_id
+    assert core_of(OtherBoard(title="no core")) is None
+    with pytest.raises(UserError, match="is not a clock"):
+        core_of(OtherBoard(title="it", core="arm926ej-s", core_changes=("clock=fast",)))
 
 
 def test_a_boot_is_looked_at_with_the_card_of_the_table(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+import msgspec
 import pytest
 
 from bootscope.capture.record import Part
@@ -61,9 +62,24 @@ def test_times_up_to_a_phase_and_to_the_end_add_up(store: Store) -> None:
     assert reading.value == sum(x.cost_ns for x in t.transfers if x.what == "kernel") > 0
 
 
+def test_functions_that_are_counted_otherwise_are_not_counted(store: Store) -> None:
+    view = kept_view(store)
+    whole = measured(Measure(title="", until="end"), view)
+    most = max((c for c in view.consumers if c.kind == "cpu"), key=lambda c: c.ns)
+    told = {c.phase: c.ns for c in view.consumers if (c.kind, c.what) == ("cpu", most.what)}
+    less = measured(Measure(title="", until="end", without=(most.what,)), view)
+    assert whole.value - less.value == sum(told.values()) > 0
+    assert whole.split["cpu_ns"] - less.split["cpu_ns"] == sum(told.values())
+    assert sum(less.split.values()) == less.value
+    of_phase = Measure(title="", phases=(most.phase,))
+    alone = measured(msgspec.structs.replace(of_phase, without=(most.what,)), view)
+    assert measured(of_phase, view).value - alone.value == told[most.phase]
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [
+        ({"until": "end", "without": ("no_such_function",)}, "the boot has no CPU time of no_such_function"),
         ({"lines": ("U-Boot 2025", "U-Boot SPL")}, "does not show 'U-Boot 2025' and then 'U-Boot SPL'"),
         ({"reading": "Windows"}, "does not read Windows"),
         ({"parts": ("kernel/Image|x",)}, "there is no kernel/Image|x"),

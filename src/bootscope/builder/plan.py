@@ -26,6 +26,7 @@ from bootscope.builder.steps import (
     grub,
     initramfs,
     kernel,
+    kernel_tree,
     loader_tree,
     packages,
     payload,
@@ -147,6 +148,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([loader_tree.step(s)] if loader_tree.needed(s) else []),
+        *([kernel_tree.step(s.kernel)] if kernel_tree.files_of(s.kernel) else []),
         *_programs(loaded, found, board),
         *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),

@@ -21,7 +21,7 @@ from enum import StrEnum
 
 from bootscope.published.figures import PERCENT, Published, amount, counterpart, is_change, published, unit
 from bootscope.published.reproduced import Result, Value
-from bootscope.published.tables import Compared, Measure, Table
+from bootscope.published.tables import Compared, Measure, Row, Table
 from bootscope.techniques.model import Figure, figures
 
 FACTOR = 1.5
@@ -143,7 +143,7 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
             counts_as, less = table.measures[measure].compared, _less(table.measures[measure])
             others = [figures()[i] for i in before.get(measure, ()) if against != name]
             for figure in (figures()[i] for i in ids):
-                told = published(figure, counterpart(figure, others), less)
+                told = published(figure, counterpart(figure, others), less, _alone(row, figure))
                 # A row may stand for the same published one as that with which it is compared.
                 if told and figure not in others and (against != name or is_change(figure)):
                     yield Pair(name, against, measure, counts_as, figure, told, own, own_base)
@@ -151,6 +151,10 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
 
 def _less(measure: Measure) -> int:
     return measure.less_ns.value if measure.less_ns else 0
+
+
+def _alone(row: Row, figure: Figure) -> int:
+    return row.less_ns[figure.id].value if figure.id in row.less_ns else 0
 
 
 def _value(result: Result, row: str, measure: str) -> Value | None:
@@ -169,7 +173,8 @@ def orders(table: Table, result: Result) -> list[Order]:
                 value = amount(figure.value, figure.unit) if counts else None
                 if own and value is not None:
                     key = (measure, figure.board, figure.seed, figure.metric)
-                    columns.setdefault(key, []).append((value - _less(table.measures[measure]), own.value))
+                    besides = _less(table.measures[measure]) + _alone(row, figure)
+                    columns.setdefault(key, []).append((value - besides, own.value))
     return [_order(key[0], key[1], column) for key, column in columns.items() if len(column) > 2]
 
 

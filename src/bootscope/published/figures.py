@@ -57,9 +57,9 @@ def amount(text: str, in_unit: str) -> float | None:
     return float(match[1]) * scale
 
 
-def published(figure: Figure, base: Figure | None, less: float = 0) -> Published | None:
+def published(figure: Figure, base: Figure | None, less: float = 0, alone: float = 0) -> Published | None:
     """A figure beside that of the row it is compared with, or beside the one printed with it; `less` (ns) is
-    what both hold besides, and is taken off.
+    what both hold besides, and is taken off, and `alone` what the figure holds besides that.
 
     None for a figure that says nothing of a change.
     """
@@ -72,7 +72,7 @@ def published(figure: Figure, base: Figure | None, less: float = 0) -> Published
     before = amount(base.value, base.unit) if base else amount(figure.baseline_value, figure.unit)
     if value is None or before is None:
         return None
-    value, before = value - less, before - less
+    value, before = value - less - alone, before - less
     return Published(before, value, value - before, (value - before) / before if before else None)
 
 

@@ -14,6 +14,9 @@ from bootscope.published.tables import END, Measure
 from bootscope.timeline.model import Phase
 
 
+_CPU = "cpu_ns"
+
+
 def measured(measure: Measure, view: View) -> Value:
     """The value of a boot. Raises UserError when the boot does not have what is to be measured."""
     return _KINDS[measure.kind](measure, view)
@@ -23,17 +26,27 @@ def _until(m: Measure, view: View) -> Value:
     names = PHASES if m.until == END else PHASES[: PHASES.index(m.until)]
     if m.until != END and not any(p.name == m.until for p in view.timeline.phases):
         raise UserError(f"the boot has no phase {m.until}")
-    return _together([p for p in view.timeline.phases if p.name in names])
+    return _together(m, view, [p for p in view.timeline.phases if p.name in names])
 
 
 def _phases(m: Measure, view: View) -> Value:
     # A kernel that is not compressed has no phase of unpacking: that takes no time.
-    return _together([p for p in view.timeline.phases if p.name in m.phases])
+    return _together(m, view, [p for p in view.timeline.phases if p.name in m.phases])
 
 
-def _together(phases: list[Phase]) -> Value:
+def _together(m: Measure, view: View, phases: list[Phase]) -> Value:
     split = {key: sum(getattr(p, key) for p in phases) for key in SPLIT}
+    for name in m.without:
+        split[_CPU] -= _cpu_ns(view, name, {p.name for p in phases})
     return Value(sum(split.values()), split)
+
+
+def _cpu_ns(view: View, function: str, phases: set[str]) -> int:
+    """The CPU time of a function itself in some phases."""
+    found = [c.ns for c in view.consumers if (c.kind, c.what) == ("cpu", function) and c.phase in phases]
+    if not found:
+        raise UserError(f"the boot has no CPU time of {function}")
+    return sum(found)
 
 
 def _reading(m: Measure, view: View) -> Value:

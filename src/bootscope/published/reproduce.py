@@ -15,6 +15,7 @@ from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.experiment import variant, with_bases, with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
+from bootscope.cores.changes import changed
 from bootscope.cores.profile import Core, load_core
 from bootscope.devices.model import CardClass
 from bootscope.inventory.recorded import Recorded, facts
@@ -38,7 +39,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     loaded = with_techniques(load_system(table.system), list(table.techniques))
     base = _changed(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
-    core = _core(table.board)
+    core = core_of(table.board)
     if core:
         bench = bench.with_limits(replace(bench.limits, timing=(core,)))
     known: Recorded | None = None
@@ -90,11 +91,12 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
     return board, msgspec.structs.replace(board, card_class="other", card_classes=classes)
 
 
-def _core(other: OtherBoard | None) -> Core | None:
+def core_of(other: OtherBoard | None) -> Core | None:
     """The core whose caches and memory a table wants, if it does."""
     if not other or not other.core:
         return None
-    return load_core(other.core)
+    core = load_core(other.core)
+    return changed(core, other.core_changes).core if other.core_changes else core
 
 
 def _changed(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:

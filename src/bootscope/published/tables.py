@@ -37,7 +37,8 @@ class Measure(Setting, frozen=True):
     function and of what it calls, as `show --view functions` calls it. `lines`: time from the first console
     line with the one text to the next with the other. `parts`: bytes of images, added; of names with `|`
     between them the first that there is.
-    `why`: what makes a difference to be expected, where that is not what the table says of all.
+    `without`: functions whose CPU time is not counted in the time up to or of phases, as `show` calls them: what they
+    do is counted otherwise. `why`: what makes a difference to be expected, where that is not what the table says of all.
     `less_ns`: what the published times of it hold besides, taken off each of them; its source says where the
     document tells that.
     """
@@ -49,6 +50,7 @@ class Measure(Setting, frozen=True):
     function: str = ""
     lines: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     why: str = ""
     less_ns: Sourced | None = None
 
@@ -76,7 +78,8 @@ class Row(Setting, frozen=True):
     techniques (`ID`, `ID=WAY`) and a change.
 
     `against`: the row that it is compared with; empty: the table's reference.
-    `published`: measure -> ids of the figures that are put beside it.
+    `published`: measure -> ids of the figures that are put beside it. `less_ns`: by the id of such a figure
+    what it alone holds besides, and is taken off it; its source says where the document tells that.
     """
 
     base_of: tuple[str, ...] = ()
@@ -84,14 +87,16 @@ class Row(Setting, frozen=True):
     change: Change = Change()
     against: str = ""
     published: dict[str, tuple[str, ...]] = {}
+    less_ns: dict[str, Sourced] = {}
 
 
 class OtherBoard(Setting, frozen=True):
     """What a table wants of the board: a card, a CPU of another speed, or the core profile of the published
-    board, whose caches and memory are modelled."""
+    board, whose caches and memory are modelled; `core_changes` of that are told as to `what-if`."""
 
     title: str
     core: str = ""
+    core_changes: tuple[str, ...] = ()
     bandwidth_bytes_per_s: Sourced | None = None
     command_latency_ns: Sourced | None = None
     icount_shift: Sourced | None = None
@@ -157,10 +162,14 @@ def _problem(t: Table, name: str) -> str:
         phases = {*m.phases, *([m.until] if m.until and m.until != END else [])}
         if not m.kind or phases - set(PHASES) or (m.lines and len(m.lines) != 2):
             return f"measures.{key}: expected one way to measure, with phases of {', '.join(PHASES)}"
+        if m.without and not (m.until or m.phases):
+            return f"measures.{key}.without: only time up to or of phases has functions that are not counted"
     for key, row in t.rows.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key) or t.against(key) not in t.rows:
             return f"rows.{key}: expected a plain name, and a row to be compared with"
         for measure, ids in row.published.items():
             if measure not in t.measures or not set(ids) <= figures().keys():
                 return f"rows.{key}.published.{measure}: expected a measure, and figures that there are"
+        if stray := row.less_ns.keys() - {name for ids in row.published.values() for name in ids}:
+            return f"rows.{key}.less_ns: {min(stray)} is no figure of this row"
     return ""

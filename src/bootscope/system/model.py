@@ -116,6 +116,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     tree that are marked as disabled. `uimage_address`: the image gets the
     header of a legacy uImage and is moved to that address before it starts; 0: no header. `packed`: how an
     ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
+    `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
+    `files` (path in the kernel's tree -> text) are put over its sources.
     """
 
     source: str
@@ -135,6 +137,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     packed: str = "none"
     disabled_nodes: tuple[str, ...] = ()
     initramfs_address: int = 0x44000000
+    unpacker_options: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    files: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Prebuilt(Setting, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import initramfs, kernel_layout, rootfs
+from bootscope.builder.steps import initramfs, kernel_layout, kernel_tree, rootfs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
@@ -23,6 +23,8 @@ SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _CELLS, _SIZE_CELLS = "#address-cells", "#size-cells"
+_UNPACKER = "CFLAGS_decompress.o"
+"""By which make is told more options for the decompressor, which Kbuild compiles as decompress.o."""
 _COMPRESSORS = {
     "KERNEL_LZ4": "lz4",
     "KERNEL_LZO": "lzop",
@@ -41,11 +43,13 @@ def step(system: System, arch: Architecture) -> Step:
     kernel, archive = system.kernel, system.initramfs
     symbols = wanted(system, "kernel")
     built_in = archive is not None and archive.place == initramfs.BUILT_IN
-    sources, told_apart_by = f"unpack-{kernel.source}", f"{kernel.defconfig} {kernel.device_tree}"
+    source = kernel_tree.source_of(kernel)
+    sources, told_apart_by = f"unpack-{source}", f"{kernel.defconfig} {kernel.device_tree}"
+    unpacker = kernel.unpacker_options if isinstance(kernel.unpacker_options, tuple) else ()
     compiler, linker = arch.tools.tool("gcc"), arch.tools.tool("ld")
 
     def work(context: Context) -> None:
-        tree, build = tree_of(context, kernel.source), context.scratch / "build"
+        tree, build = tree_of(context, source), context.scratch / "build"
         key = trees.key_of(context.results[sources].name, told_apart_by, compiler)
         everything = {**kernel.wishes, **symbols}
         trees.begin(context, key, everything, build)
@@ -55,7 +59,10 @@ def step(system: System, arch: Architecture) -> Step:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
         trees_of_it = [f"{kernel.device_tree}.dtb"] if kernel.device_tree else []
         targets = (kernel.image, *trees_of_it, *(("modules",) if kernel.modules else ()))
-        context.make(arch, tree, build, arch.tools.make, f"LD={_mapping_linker(build, linker)}", *targets)
+        options = [f"LD={_mapping_linker(build, linker)}"]
+        if unpacker:
+            options.append(f"{_UNPACKER}={' '.join(unpacker)}")
+        context.make(arch, tree, build, arch.tools.make, *options, *targets)
         if kernel.modules:
             _install_modules(context, arch, tree, build)
         shutil.copy(config, context.out / "config")
@@ -72,6 +79,8 @@ def step(system: System, arch: Architecture) -> Step:
         inputs["modules"] = True
     if kernel.wishes:
         inputs["wishes"] = kernel.wishes
+    if unpacker:
+        inputs["unpacker_options"] = unpacker
     if arch.unpacker_moves:
         inputs["unpacker"] = "moved"
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]

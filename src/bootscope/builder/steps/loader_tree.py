@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon
+from bootscope.builder.steps import falcon, tree_view
 from bootscope.builder.steps.unpack import TREE, tree_of
 from bootscope.system.model import System
 
@@ -41,15 +39,5 @@ def step(system: System) -> Step:
 
 def write(system: System, tree: Path, view: Path) -> None:
     """Makes the view of a tree."""
-    shutil.copytree(tree, view, symlinks=True, copy_function=_link)
     changed = falcon.files(tree) if falcon.by_spl(system) else {}
-    for name, text in {**changed, **system.uboot.files}.items():
-        path = view / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        path.write_text(text)
-
-
-def _link(source: str, target: str) -> None:
-    # A link to a link of the tree would be relative to the wrong folder.
-    os.symlink(os.path.realpath(source), target)  # noqa: PTH211
+    tree_view.write(tree, view, {**changed, **system.uboot.files})
