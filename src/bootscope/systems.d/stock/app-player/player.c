@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { WIDTH = 800, HEIGHT = 480, SIDE = 8, CELLS = SIDE * SIDE, FRAMES = 8, BITS = 11 };
+enum { WIDTH = 800, HEIGHT = 480, SIDE = 8, CELLS = SIDE * SIDE, FRAMES = 3, BITS = 11 };
 
 /* cos((2 x + 1) u pi / 16) as parts of 1 << BITS, the first line for u = 0 divided by the square root of 2 */
 static const int16_t cosines[SIDE][SIDE] = {
