@@ -297,6 +297,13 @@ def test_the_loaders_steps_move_with_u_boot() -> None:
     assert found["uboot.command"] == ["every reg r1 args r2+0 moves"]
 
 
+@pytest.mark.parametrize("name", ["calibrate_delay", "raid6_select_algo"])
+def test_what_works_until_the_clock_says_stop_waits_for_the_clock(name: str) -> None:
+    found = hooks_of(made(kernel=kernel_of(*KERNEL, name)))
+    assert found["delay"] == ["every none reg lr"]
+    assert found["delay.end"] == ["every reg r0"]
+
+
 def test_the_loop_of_a_delay_is_not_hooked_where_it_jumps_to() -> None:
     """__loop_const_udelay falls into __loop_delay, which jumps to its own start for every loop."""
     outer = Fn("__loop_const_udelay", arm(0, 0x012FFF1E))  # bxeq lr

@@ -170,7 +170,9 @@ def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
     """Delays that spin. Those that sleep are seen as switches."""
     for name in m.arch.kernel.delays:
         hooks.span("delay", code, code.function(name), f"{m.argument(0)} {m.link}")
-    hooks.span("delay", code, code.function("calibrate_delay"), f"{NOTHING} {m.link}")
+    # Both measure how much they get done until the clock says stop, so that they take as long on any CPU.
+    for name in ("calibrate_delay", "raid6_select_algo"):
+        hooks.span("delay", code, code.function(name), f"{NOTHING} {m.link}")
     # The other kind counts loops: it falls through into __loop_delay, which jumps to its own start for
     # every loop and so must not be hooked there.
     outer, loop = code.function("__loop_const_udelay"), code.function("__loop_delay")
