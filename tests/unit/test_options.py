@@ -69,6 +69,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["record", "stock"], REAL, "is for a real board; stock boots on an emulated one"),
     (["record", "--board", "serial:x"],
      {"--board-timeout": ["5"], "--hang-timeout": ["5"], "--no-explain": [], "--timing": [],
+      "--probe": ["kfree"], "--syscalls": [],
       "--core": ["cortex-a8"], **BUILD},
      "is for systems on an emulated board"),
     (["record", "--board", "serial:x"], FARM, "is for a board of a labgrid farm"),

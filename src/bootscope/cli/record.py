@@ -75,7 +75,7 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[PROGRAM:]SYMBOL",
         help="record every call and return of a function of the boot loader or the kernel, for show --view "
-        "probes: kmem_cache_create, uboot:mmc_init; can be given again",
+        "probes: kfree, kernel:kfree; can be given again",
     )
     flag(parser, "--syscalls", "record all system calls of all processes, for show --view syscalls")
     renamed(parser, "--limit", "board_timeout", type=float)
