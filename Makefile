@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    a first report: boots a system that Debian has built, writes report.html (5 minutes)
 # make test    sets up, then runs the tests that a change needs: real tools, real boots, no compiling (15 minutes)
-.PHONY: agent demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce measure optimize
+.PHONY: agent campaigns demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce measure optimize
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -27,8 +27,8 @@ demo:
 QUICK := tests/installed tests/prebuilt tests/board tests/browser tests/unit tests/readers
 test: setup-test
 	status=0; \
-	$(PYTEST) -m 'not alone' -n $$((2 * $$(nproc))) --dist loadfile --no-loadscope-reorder $(QUICK) || status=$$?; \
-	$(PYTEST) -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' $(QUICK)) || status=$$?; \
+	$(PYTEST) -m 'not alone and not campaign' -n $$((2 * $$(nproc))) --dist loadfile --no-loadscope-reorder $(QUICK) || status=$$?; \
+	$(PYTEST) -m 'alone and not campaign' $$(grep -rl --include='test_*.py' 'mark\.alone' $(QUICK)) || status=$$?; \
 	echo "ran: unit, readers, browser, boards, boots of what Debian has built."; \
 	echo "'make test-full' runs the rest (tests/lab): systems built from source, their boots and searches."; \
 	exit $$status
@@ -36,10 +36,15 @@ test: setup-test
 # make test-full   everything else: builds systems from source and boots them (about an hour more)
 test-full: setup-test-full
 	status=0; \
-	$(PYTEST) -m 'not alone' -n $$(($$(nproc) + 1)) --dist worksteal tests/lab || status=$$?; \
-	$(PYTEST) -m alone tests/lab || status=$$?; \
+	$(PYTEST) -m 'not alone and not campaign' -n $$(($$(nproc) + 1)) --dist worksteal tests/lab || status=$$?; \
+	$(PYTEST) -m 'alone and not campaign' tests/lab || status=$$?; \
 	echo "ran: systems built from source (tests/lab). 'make test' runs everything else."; \
 	exit $$status
+
+# make campaigns   tests that take a quarter of an hour or a gigabyte each: bisections of configurations and packages,
+# the tools container (an hour)
+campaigns: setup-test-full
+	$(PYTEST) -m campaign tests/prebuilt tests/lab
 
 # make test-unit   only what needs no build and no boot (minutes)
 test-unit: setup-test

@@ -9,7 +9,7 @@ import pytest
 
 from tests.command import Bootscope
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 
 MS = 1_000_000
 # A test of interval trees runs while the kernel starts. It needs DEBUG_KERNEL, with which Kconfig switches on

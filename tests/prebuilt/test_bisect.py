@@ -110,6 +110,7 @@ def lists(folder: Path, common: Path) -> tuple[Path, Path]:
     return old, new
 
 
+@pytest.mark.campaign
 def test_two_packages_that_are_slow_only_together_are_found(bootscope: Bootscope, tmp_path: Path) -> None:
     system, common = packaged_system(bootscope, tmp_path)
     old, new = lists(tmp_path, common)

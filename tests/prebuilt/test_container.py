@@ -22,7 +22,7 @@ from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS, versions
 from bootscope.system.load import load_system
 from tests.command import Bootscope, environment
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.campaign
 
 SYSTEM = "debian"
 VERSIONS = """

@@ -39,6 +39,7 @@ ALLOWED = {
     ("cores/changes.py", "a setting"): CORE,
     ("cores/price.py", "a setting"): CORE,
     ("cores/profile.py", "a setting"): CORE,
+    ("posting/http.py", "a register"): NETWORK,
     ("serve/guard.py", "a register"): NETWORK,
     ("serve/place.py", "a register"): NETWORK,
     ("published/decompressors.py", "a system on chip"): "configurations that published kernels had",
