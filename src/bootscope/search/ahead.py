@@ -47,6 +47,6 @@ class Ahead:
         spent_s = sum(self._spent_s.values())
         unasked = len(self._done - self._asked)
         return (
-            f"{len(self._spent_s)} systems, {spent_s:.0f} s of builds and boots; {self.wasted} of them were begun "
-            f"early and not needed ({unasked} completed): {self.wasted_s:.0f} s"
+            f"{len(self._spent_s)} systems, {spent_s:.0f} s of builds and boots; {self.wasted} of them were "
+            f"begun early and not needed ({unasked} completed): {self.wasted_s:.0f} s"
         )
