@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.builder.archive import MIRROR
+from bootscope.builder.archive import HELPER, MIRROR
 from bootscope.builder.ids import file_sha256
 from bootscope.container import fetching, locked, running
 from bootscope.container.locked import Lock, Package
@@ -49,9 +49,13 @@ def lock_of(mirror: Path) -> Lock:
     return Lock("2026-11-25", (Package(file_sha256(path), path.stat().st_size, PATH),))
 
 
-def test_a_package_is_fetched_and_unpacked(mirror: Path, tmp_path: Path) -> None:
+HELPERS = pytest.mark.parametrize("helper", [HELPER, Path("/none")], ids=["apt", "without apt"])
+
+
+@HELPERS
+def test_a_package_is_fetched_and_unpacked(mirror: Path, tmp_path: Path, helper: Path) -> None:
     (tmp_path / "debs").mkdir()
-    fetching.fetch(lock_of(mirror), tmp_path / "debs")
+    fetching.fetch(lock_of(mirror), tmp_path / "debs", helper)
     root = tmp_path / "root"
     unpack(tmp_path / "debs" / "tool_1.0+b1_all.deb", root)
     files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
@@ -60,29 +64,16 @@ def test_a_package_is_fetched_and_unpacked(mirror: Path, tmp_path: Path) -> None
     assert (root / "usr/lib/tool.so").readlink() == Path("tool.so.1")
 
 
-@pytest.mark.parametrize("apt", [True, False])
-def test_a_package_that_is_another_one_now_is_refused(
-    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apt: bool
-) -> None:
-    if not apt:
-        # As on a distribution without apt.
-        monkeypatch.setattr(fetching, "HELPER", tmp_path / "none")
+@HELPERS
+def test_a_package_that_is_another_one_now_is_refused(mirror: Path, tmp_path: Path, helper: Path) -> None:
     lock = lock_of(mirror)
     (mirror / PATH).write_bytes((mirror / PATH).read_bytes()[:-1] + b"x")
     with pytest.raises(ToolError, match="cannot be fetched") as told:
-        fetching.fetch(lock, tmp_path)
+        fetching.fetch(lock, tmp_path, helper)
     assert "2026-11-25" in (told.value.hint or "")
     (mirror / PATH).unlink()
     with pytest.raises(ToolError, match="cannot be fetched"):
-        fetching.fetch(lock, tmp_path)
-
-
-def test_without_apt_a_package_comes_all_the_same(
-    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetching, "HELPER", tmp_path / "none")
-    fetching.fetch(lock_of(mirror), tmp_path)
-    assert file_sha256(tmp_path / "tool_1.0+b1_all.deb") == lock_of(mirror).packages[0].sha256
+        fetching.fetch(lock, tmp_path, helper)
 
 
 def packed(*members: tuple[str, str]) -> bytes:

@@ -73,6 +73,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
       "--core": ["cortex-a8"], **BUILD},
      "is for systems on an emulated board"),
     (["record", "--board", "serial:x"], FARM, "is for a board of a labgrid farm"),
+    (["record", "--board", "serial:x"], CLUSTER, "takes a board of a labgrid farm"),
     (["try", "kernel-quiet"], TRIAL, "is for imported systems on a real board; stock boots on an emulated"),
     (["optimize", "stock"], TRIAL, "is for imported systems on a real board; stock boots on an emulated"),
     (["try", "kernel-quiet", "--force", "--system", "mine"], {"--own-base": []}, "is for systems of the"),

@@ -17,13 +17,14 @@ from bootscope.core.process import environment, run
 _TIMEOUT_S = 60
 
 
-def fetch(lock: Lock, folder: Path) -> None:
-    """Fetches all packages into a folder. Raises ToolError where no mirror has them as they should be."""
+def fetch(lock: Lock, folder: Path, helper: Path = HELPER) -> None:
+    """Fetches all packages into a folder, by apt's `helper` where it is there. Raises ToolError where no
+    mirror has them as they should be."""
     mirrors = mirrors_of_debian()
     last = ToolError("no mirror of Debian's archive is known here")
     for mirror in mirrors:
         try:
-            _from(mirror.rstrip("/"), lock.packages, folder)
+            _from(mirror.rstrip("/"), lock.packages, folder, helper)
             return
         except (ToolError, OSError) as error:
             last = error if isinstance(error, ToolError) else ToolError(f"{mirror}: {error}")
@@ -42,12 +43,12 @@ def mirrors_of_debian() -> list[str]:
         return []
 
 
-def _from(mirror: str, packages: Sequence[Package], folder: Path) -> None:
+def _from(mirror: str, packages: Sequence[Package], folder: Path, helper: Path) -> None:
     missing = [p for p in packages if not _good(p, folder)]
-    if HELPER.exists():
+    if helper.exists():
         # apt knows the way out of this network, and fetches many files over one connection.
         words = [word for p in missing for word in (_url(mirror, p), folder / p.file, f"SHA256:{p.sha256}")]
-        command = [HELPER, "-q", "-o", "APT::Sandbox::User=root", "download-file", *words]
+        command = [helper, "-q", "-o", "APT::Sandbox::User=root", "download-file", *words]
         run(command, env=environment(), timeout_s=3600)
     else:
         for package in missing:
