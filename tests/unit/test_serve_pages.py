@@ -176,16 +176,16 @@ def test_others_may_write_to_the_store_meanwhile(app: Guard, store: Store) -> No
 
 def test_the_mark_of_the_list_is_another_one_whenever_it_shows_something_else(store: Store) -> None:
     keep_run(store, 1)
-    marks = [state_of(worked_out(store), [])]
+    marks = [state_of(worked_out(store), {})]
     added = keep_run(store, 2)
-    marks.append(state_of(worked_out(store), []))
+    marks.append(state_of(worked_out(store), {}))
     store.label(added, {"branch": "main"})
-    marks.append(state_of(worked_out(store), []))
-    marks.append(state_of(worked_out(store), ["stock"]))
+    marks.append(state_of(worked_out(store), {}))
+    marks.append(state_of(worked_out(store), {"stock": None}))
     assert len(set(marks)) == 4
-    assert state_of(worked_out(store), ["stock"]) == marks[-1]
+    assert state_of(worked_out(store), {"stock": None}) == marks[-1]
     store.remove(added)
-    assert state_of(worked_out(store), []) == marks[0]
+    assert state_of(worked_out(store), {}) == marks[0]
 
 
 def test_a_run_that_is_being_recorded_is_followed(app: Guard, store: Store) -> None:

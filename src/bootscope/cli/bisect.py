@@ -160,7 +160,8 @@ def _difference(session: Session, one: Found) -> Difference | None:
 
     store = session.bench.store
     runs = (store.load(tried.run_id) for tried in (one.tried_before, one.tried))
-    return difference(*(view(store, run, indexed=True) for run in runs))
+    before, after = (view(store, run, indexed=True) for run in runs)
+    return difference(before, after)
 
 
 def _command(args: argparse.Namespace) -> str:

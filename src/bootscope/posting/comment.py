@@ -40,7 +40,9 @@ class Written:
 class Request(Protocol):
     """A pull request or merge request on a server."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the platform is called."""
 
     def own(self) -> Iterator[Written]:
         """The comments that this token's account wrote, oldest first."""
