@@ -107,7 +107,7 @@ def _local(count: int, caches: str) -> Iterator[Client]:
         except (OSError, TimeoutError, RuntimeError) as error:
             raise ToolError(
                 f"a cluster of {count} processes cannot be started: {printable(str(error) or repr(error))}",
-                hint="was one of them killed, or has this computer no memory left? Try again, or fewer of them",
+                hint="was one of them killed, or has this computer no memory left? Try again, or fewer",
             ) from error
         _set_up(client, folder)
         yield client
