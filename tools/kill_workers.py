@@ -15,13 +15,16 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
 SPAWNED = "from multiprocessing.spawn import"
+WORKERS_THERE = "tasks at a time"
 
 
 def workers(of: int) -> list[psutil.Process]:
@@ -36,6 +39,22 @@ def workers(of: int) -> list[psutil.Process]:
     return found
 
 
+def pass_on(search: subprocess.Popen[str], under_way: threading.Event) -> None:
+    """Passes on what a search tells; its workers are all there once it says how many tasks they take."""
+    assert search.stderr
+    for line in search.stderr:
+        if WORKERS_THERE in line:
+            under_way.set()
+        sys.stderr.write(line)
+
+
+def ended(search: subprocess.Popen[str], within_s: float) -> bool:
+    """Whether a search ends within so many seconds."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        search.wait(within_s)
+    return search.returncode is not None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--every", type=float, default=30.0, help="seconds between two kills")
@@ -43,15 +62,17 @@ def main() -> None:
     parser.add_argument("words", nargs="+", help="the words of a bootscope that prints JSON")
     args = parser.parse_args()
     draw, killed, begun = random.Random(args.seed), 0, time.monotonic()
+    under_way = threading.Event()
     command = [sys.executable, "-P", "-m", "bootscope", *args.words]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    search = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
-    while True:
-        try:
-            out, _ = search.communicate(timeout=args.every)
-            break
-        except subprocess.TimeoutExpired:
-            if found := workers(search.pid):
+    pipe = subprocess.PIPE
+    search = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=env)
+    assert search.stdout
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(pass_on, search, under_way)
+        printed = pool.submit(search.stdout.read)
+        while not ended(search, args.every):
+            if under_way.is_set() and (found := workers(search.pid)):
                 victim = draw.choice(found)
                 print(f"killed worker {victim.pid} after {time.monotonic() - begun:.0f} s", flush=True)
                 with contextlib.suppress(psutil.Error):
@@ -59,7 +80,7 @@ def main() -> None:
                     killed += 1
     print(f"status {search.returncode} after {time.monotonic() - begun:.0f} s, {killed} workers killed")
     if search.returncode == 0:
-        print(f"accepted: {json.loads(out)['accepted']}")
+        print(f"accepted: {json.loads(printed.result())['accepted']}")
     sys.exit(search.returncode)
 
 

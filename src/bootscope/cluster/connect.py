@@ -92,20 +92,25 @@ def _local(count: int, caches: str) -> Iterator[Client]:
     from distributed.security import Security
 
     folder = str(Path(caches).absolute()) if caches else ""
-    with (
-        dask.config.set({**_settings(), **SETTINGS}),
-        LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            memory_limit=0,
-            dashboard_address=_PAGES,
-            security=Security.temporary(),
-            protocol="tls://",
-            silence_logs=logging.CRITICAL,
-        ) as started,
-        Client(started, timeout=_CONNECT_S) as client,
-        kept_up(started, count),
-    ):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set({**_settings(), **SETTINGS}))
+        try:
+            started = LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                memory_limit=0,
+                dashboard_address=_PAGES,
+                security=Security.temporary(),
+                protocol="tls://",
+                silence_logs=logging.CRITICAL,
+            )
+            client = stack.enter_context(Client(stack.enter_context(started), timeout=_CONNECT_S))
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise ToolError(
+                f"a cluster of {count} processes cannot be started: {printable(str(error) or repr(error))}",
+                hint="was one of them killed, or has this computer no memory left? Try again, or fewer",
+            ) from error
+        stack.enter_context(kept_up(started, count))
         _set_up(client, folder)
         yield client
 
