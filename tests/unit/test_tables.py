@@ -148,7 +148,11 @@ def test_what_came_of_a_table_fits_it(path: Path) -> None:
         ('until = "end"', "", "measures.total: expected one way to measure"),
         ('until = "end"', 'until = "end"\nfunction = "main"', "measures.total: expected one way to measure"),
         ('until = "end"', 'lines = ["one"]', "measures.total: expected one way to measure"),
-        ('until = "end"', 'lines = ["one", "two"]\nwithout = ["main"]', "measures.total.without: only time up to"),
+        (
+            'until = "end"',
+            'lines = ["one", "two"]\nwithout = ["main"]',
+            "measures.total.without: only time up to",
+        ),
         ("[rows.quiet]", '[rows.quiet]\nagainst = "none"', "rows.quiet: expected"),
         ("[rows.quiet]", '[rows."\\u001b"]', "rows."),
         ("003:789", "003:7890", "rows.quiet.published.total: expected"),

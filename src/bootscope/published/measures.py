@@ -13,7 +13,6 @@ from bootscope.published.reproduced import Value
 from bootscope.published.tables import END, Measure
 from bootscope.timeline.model import Phase
 
-
 _CPU = "cpu_ns"
 
 
