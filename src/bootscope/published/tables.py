@@ -37,9 +37,9 @@ class Measure(Setting, frozen=True):
     function and of what it calls, as `show --view functions` calls it. `lines`: time from the first console
     line with the one text to the next with the other. `parts`: bytes of images, added; of names with `|`
     between them the first that there is.
-    `without`: functions whose CPU time is not counted in the time up to or of phases, as `show` calls them:
-    what they do is counted otherwise. `why`: what makes a difference to be expected, where that is not what
-    the table says of all.
+    `without`: functions, as `show` calls them, whose CPU time is not counted in the time up to or of phases,
+    because what they do is counted otherwise.
+    `why`: what makes a difference to be expected, where that is not what the table says of all.
     `less_ns`: what the published times of it hold besides, taken off each of them; its source says where the
     document tells that.
     """
@@ -159,20 +159,9 @@ def _problem(t: Table, name: str) -> str:
     if t.reference not in t.rows or t.rows[t.reference].techniques:
         # It is run first, when there is no boot yet from which a technique could take its values.
         return f"reference: expected a row without techniques, got '{t.reference}'"
-    return _measures_problem(t) or _rows_problem(t)
-
-
-def _measures_problem(t: Table) -> str:
     for key, m in t.measures.items():
-        phases = {*m.phases, *([m.until] if m.until and m.until != END else [])}
-        if not m.kind or phases - set(PHASES) or (m.lines and len(m.lines) != 2):
-            return f"measures.{key}: expected one way to measure, with phases of {', '.join(PHASES)}"
-        if m.without and not (m.until or m.phases):
-            return f"measures.{key}.without: only time up to or of phases has functions that are not counted"
-    return ""
-
-
-def _rows_problem(t: Table) -> str:
+        if problem := _problem_of_measure(m):
+            return f"measures.{key}{problem}"
     for key, row in t.rows.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key) or t.against(key) not in t.rows:
             return f"rows.{key}: expected a plain name, and a row to be compared with"
@@ -181,4 +170,14 @@ def _rows_problem(t: Table) -> str:
                 return f"rows.{key}.published.{measure}: expected a measure, and figures that there are"
         if stray := row.less_ns.keys() - {name for ids in row.published.values() for name in ids}:
             return f"rows.{key}.less_ns: {min(stray)} is no figure of this row"
+    return ""
+
+
+def _problem_of_measure(m: Measure) -> str:
+    """What is wrong with a measure, to follow its name; empty when nothing is."""
+    phases = {*m.phases, *([m.until] if m.until and m.until != END else [])}
+    if not m.kind or phases - set(PHASES) or (m.lines and len(m.lines) != 2):
+        return f": expected one way to measure, with phases of {', '.join(PHASES)}"
+    if m.without and not phases and not m.until:
+        return ".without: only time up to or of phases has functions that are not counted"
     return ""
