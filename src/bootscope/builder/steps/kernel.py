@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 from bootscope.arch.model import Architecture
@@ -69,6 +70,20 @@ def step(system: System, arch: Architecture) -> Step:
         _take(context, arch, build, kernel)
         trees.keep(context, key, everything, build)
 
+    inputs = _inputs(kernel, symbols, unpacker, moves=bool(arch.unpacker_moves))
+    compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
+    tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
+    needs = (sources, *(("initramfs",) if built_in else ()))
+    return Step(
+        "kernel", "building the kernel", 4, work, inputs, needs, tools,
+        program="the kernel", figures="kernel", tree=(sources, told_apart_by, compiler),
+    )  # fmt: skip
+
+
+def _inputs(
+    kernel: Kernel, symbols: Mapping[str, object], unpacker: tuple[str, ...], *, moves: bool
+) -> dict[str, object]:
+    """What the kernel depends on. What a kernel does not have is left out: its id stays what it was."""
     inputs: dict[str, object] = {
         "defconfig": kernel.defconfig,
         "config": symbols,
@@ -81,15 +96,9 @@ def step(system: System, arch: Architecture) -> Step:
         inputs["wishes"] = kernel.wishes
     if unpacker:
         inputs["unpacker_options"] = unpacker
-    if arch.unpacker_moves:
+    if moves:
         inputs["unpacker"] = "moved"
-    compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
-    tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
-    needs = (sources, *(("initramfs",) if built_in else ()))
-    return Step(
-        "kernel", "building the kernel", 4, work, inputs, needs, tools,
-        program="the kernel", figures="kernel", tree=(sources, told_apart_by, compiler),
-    )  # fmt: skip
+    return inputs
 
 
 def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> None:
