@@ -94,7 +94,7 @@ measure: setup
 optimize: setup
 	$(VENV)/bin/python tools/optimize.py --beside console,updating
 
-# make kills   kills builds, recordings and searches a thousand times, and looks for damage after each (hours)
+# make kills   kills builds, recordings and searches a thousand times, and looks for damage after each (half an hour)
 kills: setup-test
 	$(VENV)/bin/python tools/kill_loop.py
 
