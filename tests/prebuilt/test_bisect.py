@@ -13,7 +13,7 @@ from bootscope.system.load import system_dir
 from tests.command import Bootscope
 from tests.debs import make_deb
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 
 MS = 1_000_000
 QUIET = "#!/bin/sh\n# checks nothing\n:\n"
@@ -110,7 +110,6 @@ def lists(folder: Path, common: Path) -> tuple[Path, Path]:
     return old, new
 
 
-@pytest.mark.campaign
 def test_two_packages_that_are_slow_only_together_are_found(bootscope: Bootscope, tmp_path: Path) -> None:
     system, common = packaged_system(bootscope, tmp_path)
     old, new = lists(tmp_path, common)
