@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _LOOK_S = 0.1
 _CHECK_S = 5.0
 _COMING_S = 30.0
+_ALONE_S = 120.0
+"""How long a task may wait while no worker is there that could do it: one that died may be replaced."""
 _TRIES = 6
 _SAME = (
     "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all "
@@ -111,7 +113,7 @@ class Tasks:
         """Raises ToolError where no worker can do what needs these resources, for a while: one that has just
         come, or come back, does not say at once what it can do."""
         wanted, until = list(wanted), time.monotonic() + _COMING_S
-        while all(abilities.lacking(offer, wanted) for offer in self.stock.offers().values()):
+        while not self._someone(wanted):
             if time.monotonic() > until:
                 raise self._nobody(wanted, hint)
             look()
@@ -156,8 +158,8 @@ class Tasks:
             self._count(near, 1)
         future = self.client.submit(_by_value(), msgspec.json.encode(order), **how)
         try:
-            if not self._wait(future, order.token, look, near):
-                return None, b"", f"worker {near} is gone"
+            if why := self._wait(future, order.token, look, near, wanted):
+                return None, b"", why
             data, run = future.result()
             return _ANSWER.decode(data), run, ""
         except (ToolError, msgspec.MsgspecError):
@@ -173,25 +175,37 @@ class Tasks:
             if near:
                 self._count(near, -1)
 
-    def _wait(self, future: Future, token: str, look: Callable[[], None], near: str | None) -> bool:
-        """Waits for a task; returns False where the only worker that it may go to is gone."""
+    def _wait(
+        self, future: Future, token: str, look: Callable[[], None], near: str | None, wanted: Iterable[str]
+    ) -> str:
+        """Waits for a task; returns why it cannot be waited for, where nobody is left who could do it."""
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
-        checked = time.monotonic()
+        checked = able = time.monotonic()
         try:
             while not done.wait(_LOOK_S):
                 look()
-                if time.monotonic() - checked > _CHECK_S:
-                    checked = time.monotonic()
-                    self.stock.refresh()
-                    if near and near not in self.stock.workers and not done.is_set():
-                        future.cancel()
-                        return False
+                if time.monotonic() - checked <= _CHECK_S:
+                    continue
+                checked = time.monotonic()
+                self.stock.refresh()
+                if self._someone(wanted):
+                    able = checked
+                gone = f"worker {near} is" if near and near not in self.stock.workers else ""
+                if checked - able > _ALONE_S:
+                    gone = "all workers that could do it are"
+                if gone and not done.is_set():
+                    future.cancel()
+                    return f"{gone} gone"
         except BaseException:
             # Whoever works on it is told; Dask itself can only forget what has not begun.
             self._stop(future, token)
             raise
-        return True
+        return ""
+
+    def _someone(self, wanted: Iterable[str]) -> bool:
+        """Whether a worker is there that has what is wanted."""
+        return any(not abilities.lacking(offer, wanted) for offer in self.stock.offers().values())
 
     def _stop(self, future: Future, token: str) -> None:
         try:
