@@ -9,11 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from bootscope.cluster import abilities, tasks
+from bootscope.cluster import abilities
 from bootscope.cluster.counts import Counts
 from bootscope.cluster.orders import BuildOrder
 from bootscope.cluster.stock import Stock
-from bootscope.cluster.tasks import Tasks
+from bootscope.cluster.tasks import Patience, Tasks
 from bootscope.core.errors import ToolError
 
 ABLE = {f"{abilities.PREFIX}program=1": 1.0}
@@ -63,12 +63,11 @@ class Client:
         return self.asked[-1]
 
 
-def test_a_task_is_not_waited_for_when_all_workers_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_LOOK_S", "_CHECK_S", "_ALONE_S", "_COMING_S"):
-        monkeypatch.setattr(tasks, name, 0.01)
+def test_a_task_is_not_waited_for_when_all_workers_are_gone() -> None:
     workers, said = Workers(), list[str]()
     client = Client(workers)
-    asking = Tasks(cast("Any", client), cast("Stock", workers), Counts(), said.append)
+    patience = Patience(0.01, 0.01, 0.01, 0.01)
+    asking = Tasks(cast("Any", client), cast("Stock", workers), Counts(), said.append, patience)
     order = BuildOrder(token="t", step="busybox", step_id="0" * 64, given=None, ids={}, needs={}, files={})
     with pytest.raises(ToolError, match="the cluster has no workers"):
         asking.ask(lambda token: order, ABLE, (), lambda: None)

@@ -32,6 +32,8 @@ PATCHED = {
     "tests/unit/test_board_resume.py": OUTSIDE,
     "tests/unit/test_bootimage_wrong.py": LIMIT,
     "tests/unit/test_build_told.py": OUTSIDE,
+    "tests/unit/test_check_comments.py": "the seconds that a server is waited for",
+    "tests/unit/test_check_webhook.py": "the seconds that a server is waited for",
     "tests/unit/test_culprits.py": "the width of the terminal",
     "tests/unit/test_doctor.py": "what this computer has",
     "tests/unit/test_experiment.py": "the catalogue",
@@ -56,6 +58,8 @@ PATCHED = {
 }
 SLEEPING = {
     "tests/board/": "boards, farms and analysers made of programs live in real time",
+    "tests/prebuilt/test_cluster_kept_up.py": "a worker comes back late, as on a busy computer",
+    "tests/unit/platforms.py": "a server answers late",
     "tests/lab/test_endings.py": "a recorder is killed somewhere in its work: any moment will do",
     "tests/unit/test_filesystems.py": "file systems keep times in seconds: the second image must come later",
     "tests/unit/test_interrupts.py": "signals come at several moments: any of them will do",

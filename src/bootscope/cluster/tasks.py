@@ -21,17 +21,23 @@ from bootscope.core.errors import LostClusterError, SpaceError, ToolError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_LOOK_S = 0.1
-_CHECK_S = 5.0
-_COMING_S = 30.0
-_ALONE_S = 120.0
-"""How long a task may wait while no worker is there that could do it: one that died may be replaced."""
 _TRIES = 6
 _SAME = (
     "the same bootscope and the same tools are needed on workers and here: bootscope doctor on both, or all "
     "of it in the tools container (bootscope help cluster)"
 )
 _ANSWER = msgspec.json.Decoder(Answer)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds: between two looks at what else goes on, and at the workers; how long a worker may take to come,
+    or to say what it can do; how long a task waits while no worker is there that could do it."""
+
+    look_s: float = 0.1
+    check_s: float = 5.0
+    coming_s: float = 30.0
+    alone_s: float = 120.0
 
 
 class LostThingsError(Exception):
@@ -61,6 +67,7 @@ class Tasks:
     stock: Stock
     counts: Counts
     tell: Callable[[str], None]
+    patience: Patience = field(default_factory=Patience)
     _busy: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -112,12 +119,12 @@ class Tasks:
     ) -> None:
         """Raises ToolError where no worker can do what needs these resources, for a while: one that has just
         come, or come back, does not say at once what it can do."""
-        wanted, until = list(wanted), time.monotonic() + _COMING_S
+        wanted, until = list(wanted), time.monotonic() + self.patience.coming_s
         while not self._someone(wanted):
             if time.monotonic() > until:
                 raise self._nobody(wanted, hint)
             look()
-            time.sleep(_LOOK_S)
+            time.sleep(self.patience.look_s)
             self.stock.refresh()
 
     def _nobody(self, wanted: list[str], hint: str) -> ToolError:
@@ -183,16 +190,16 @@ class Tasks:
         future.add_done_callback(lambda _: done.set())
         checked = able = time.monotonic()
         try:
-            while not done.wait(_LOOK_S):
+            while not done.wait(self.patience.look_s):
                 look()
-                if time.monotonic() - checked <= _CHECK_S:
+                if time.monotonic() - checked <= self.patience.check_s:
                     continue
                 checked = time.monotonic()
                 self.stock.refresh()
                 if self._someone(wanted):
                     able = checked
                 gone = f"worker {near} is" if near and near not in self.stock.workers else ""
-                if checked - able > _ALONE_S:
+                if checked - able > self.patience.alone_s:
                     gone = "all workers that could do it are"
                 if gone and not done.is_set():
                     future.cancel()
