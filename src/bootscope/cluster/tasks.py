@@ -31,8 +31,8 @@ _ANSWER = msgspec.json.Decoder(Answer)
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds: between two looks at what else goes on, and two at the workers; how long one of them may take to
-    come, or to say what it can do; how long a task waits while none is there that could do it."""
+    """Seconds: between two looks at what else goes on, and two at the workers; how long one of them may take
+    to come, or to say what it can do; how long a task waits while none is there that could do it."""
 
     look_s: float = 0.1
     check_s: float = 5.0
