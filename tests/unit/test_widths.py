@@ -155,6 +155,7 @@ def test_every_verb_with_a_table_is_looked_at() -> None:
     others |= {"bisect", "history"}  # test_history.py and tests/lab/test_bisect.py look at these
     assert set(VERBS) - looked_at - others <= {
         "apply",
+        "container",
         "system",
         "completion",
         "help",
