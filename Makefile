@@ -41,8 +41,7 @@ test-full: setup-test-full
 	echo "ran: systems built from source (tests/lab). 'make test' runs everything else."; \
 	exit $$status
 
-# make campaigns   tests that take a quarter of an hour or a gigabyte each: bisections of files, packages, configurations,
-# the tools container (an hour)
+# make campaigns   tests too long for CI: bisections of files, packages, configurations; the tools container (an hour)
 campaigns: setup-test-full
 	$(PYTEST) -m campaign tests/prebuilt tests/lab
 

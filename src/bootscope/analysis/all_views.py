@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from bootscope.analysis import (
-    asked,
     console_cost,
     cpu_rows,
     critical,
@@ -17,6 +16,7 @@ from bootscope.analysis import (
     initcalls,
     lower_bound,
     memory_rows,
+    probe_rows,
     processes,
     silence_rows,
     storage,
@@ -57,7 +57,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     ),
     "floor": lambda e, s, p: (lower_bound.view(e),),
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
-    PROBES: lambda e, s, p: asked.view(e, p),
+    PROBES: lambda e, s, p: probe_rows.view(e, p),
     SYSCALLS: lambda e, s, p: syscalls.view(e, p),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),

@@ -20,7 +20,7 @@ from bootscope.analysis.rows import as_table
 from bootscope.analysis.stalls import stalls
 from bootscope.analysis.view_names import MEMORY
 from bootscope.analysis.waits import caller, reason
-from bootscope.capture.record import ASKED, SYSCALL
+from bootscope.capture.record import PROBED, SYSCALL
 from bootscope.loaders.registry import PROGRAMS
 from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.model import Phase
@@ -47,7 +47,7 @@ def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace
         Track("idle", "wait", "CPU asleep", tuple(Span(s.start_ns, s.end_ns, "asleep") for s in tl.sleeps)),
         Track("irqs", "irq", "interrupts", _irqs(evidence)),
         *_cpus(evidence),
-        *_asked(evidence),
+        *_function_calls(evidence),
         *unit_jobs.tracks(evidence),
         *_processes(evidence, stacks, lines),
     ]
@@ -138,12 +138,12 @@ def _probes(evidence: Evidence) -> list[Track]:
     return tracks
 
 
-def _asked(evidence: Evidence) -> list[Track]:
+def _function_calls(evidence: Evidence) -> list[Track]:
     """Functions that the user has named, and system calls, by the task that called them."""
     tracks = []
-    for kind, title in ((ASKED, "probes in"), (SYSCALL, "system calls of")):
+    for kind, title in ((PROBED, "probes in"), (SYSCALL, "system calls of")):
         by_task: dict[Task, list[Call]] = {}
-        for call, _ in pairs(evidence, kind, takes_caller=kind == ASKED):
+        for call, _ in pairs(evidence, kind, takes_caller=kind == PROBED):
             by_task.setdefault(call.task, []).append(call)
         for task, calls in by_task.items():
             who = evidence.who(task, calls[0].start_ns)

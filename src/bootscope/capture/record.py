@@ -29,7 +29,7 @@ RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "co
 # Names in a recording: the milestone that needs no text, and what the others' texts are called by.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
 # Hooks of functions that the user has named, and those of their returns.
-ASKED, RETURNED = "asked ", ".return"
+PROBED, RETURNED = "function ", ".return"
 # Hooks of system calls, and of the names of files that they look up.
 SYSCALL, SYSCALL_FILE = "syscall ", "syscall.file"
 RECORDS = "records.bin"

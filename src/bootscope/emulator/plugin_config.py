@@ -17,7 +17,7 @@ from bootscope.cores.profile import Core
 from bootscope.devices.model import PORTS
 from bootscope.devices.registry import asks_in_memory
 from bootscope.emulator import (
-    asked_calls,
+    function_probes,
     kernel_probes,
     loader_probes,
     message_probes,
@@ -58,7 +58,7 @@ class Limits:
     usage_after_ns: int | None = None
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
     probes: tuple[str, ...] = ()
-    """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (asked_calls.py)."""
+    """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (function_probes.py)."""
     syscalls: bool = False
     """Whether all system calls of all processes are recorded (syscall_probes.py)."""
     timing: tuple[Core, ...] = ()
@@ -122,7 +122,7 @@ def watch(
         # All of this goes on in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
     moving = (program.name for program in board.boot_loader.programs if program.moves)
-    w.lines += asked_calls.add(w.hooks, programs, moving, limits.probes)
+    w.lines += function_probes.add(w.hooks, programs, moving, limits.probes)
     if limits.syscalls:
         w.lines += syscall_probes.add(w.hooks, programs.kernel)
     if limits.syscalls or limits.probes:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bootscope.arch.model import ALWAYS, Architecture
+from bootscope.capture.record import RETURNED
 from bootscope.image.code import Code, Function
 
 NOTHING = "none"
@@ -46,6 +47,17 @@ class Hooks:
                 f"{name}.end", end.address, f"every {when(end.condition)}{_result(code)} {extra}".rstrip()
             )
 
+    def call(self, name: str, code: Code, function: Function, items: str, extra: str = "") -> None:
+        """Adds a hook at the start of a function, and one of its return (`NAME.return`: stack pointer, result),
+        wherever it goes on: that has no address."""
+        returned = len(self.names) + 2
+        self.add(
+            name,
+            function.address,
+            f"every {items} returns {returned} {code.arch.registers.result} {extra}".rstrip(),
+        )
+        self.names[returned] = f"{name}{RETURNED}"
+
     def calls(self, name: str, code: Code, function: Function | None, extra: str = "") -> None:
         """Adds hooks `NAME` (with the address called) and `NAME.end` around a function's indirect calls."""
         for call in code.indirect_calls(function) if function else ():
@@ -63,6 +75,11 @@ def argument(arch: Architecture, *numbers: int) -> str:
         else f"word {arch.registers.stack}+{above + n * arch.word_bytes}"
         for n in numbers
     )
+
+
+def stack_pointer(arch: Architecture) -> str:
+    """The item for the stack pointer."""
+    return f"reg {arch.registers.stack}"
 
 
 def caller(arch: Architecture) -> str:

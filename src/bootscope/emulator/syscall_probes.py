@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bootscope.arch.model import Architecture
-from bootscope.capture.record import RETURNED, SYSCALL, SYSCALL_FILE
+from bootscope.capture.record import SYSCALL, SYSCALL_FILE
 from bootscope.core.errors import UserError
-from bootscope.emulator.probes import NOTHING, Hooks
+from bootscope.emulator.probes import NOTHING, Hooks, stack_pointer
 from bootscope.image.code import Code, Function
 
 _LOOKS_UP = ("do_filp_open", "filename_lookup")
@@ -31,12 +31,9 @@ def add(hooks: Hooks, kernel: Code) -> list[str]:
     found = list(functions(kernel))
     if not found:
         raise UserError("--syscalls: the functions of system calls are not known: this kernel has no symbols")
-    taken = f"reg {arch.registers.stack} {_arguments(arch)}"
+    taken = f"{stack_pointer(arch)} {_arguments(arch)}"
     for name, function in found:
-        returned = len(hooks.names) + 2
-        result = f"returns {returned} {arch.registers.result}"
-        hooks.add(f"{SYSCALL}{name}", function.address, f"every {taken} {result}")
-        hooks.names[returned] = f"{SYSCALL}{name}{RETURNED}"
+        hooks.call(f"{SYSCALL}{name}", kernel, function, taken)
     name_at = arch.registers.arguments[1]
     for function_name in _LOOKS_UP:
         hooks.entry(SYSCALL_FILE, kernel.function(function_name), f"{NOTHING} str {name_at}+0>0")

@@ -24,7 +24,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
 from bootscope.cores.profile import Core
-from bootscope.emulator import asked_calls, qemu
+from bootscope.emulator import function_probes, qemu
 from bootscope.emulator.executor import Executor, Here
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
 from bootscope.emulator.recording import Observer, Order, count_boot
@@ -152,7 +152,7 @@ class Bench:
             said.get("limit", 0),
             said.get("quiet", 0),
             timing=(core,),
-            probes=asked_calls.asked(names),
+            probes=function_probes.probed(names),
             syscalls=SYSCALL_FILE in names.hooks.values(),
         )
         needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from bootscope.arch.model import Architecture
-from bootscope.capture.record import ASKED, RETURNED, WatchNames
+from bootscope.capture.record import PROBED, RETURNED, WatchNames
 from bootscope.core.errors import UserError, printable, similar, unknown
-from bootscope.emulator.probes import Hooks, argument, caller
+from bootscope.emulator.probes import Hooks, argument, caller, stack_pointer
 from bootscope.emulator.subject import Programs
 from bootscope.image.code import Code, Function
 
@@ -31,20 +31,22 @@ def add(hooks: Hooks, programs: Programs, moving: Iterable[str], wanted: Iterabl
     Raises UserError for a name that no program has, or too many.
     """
     first, moves = len(hooks.names) + 1, set(moving)
-    for name in dict.fromkeys(wanted):
-        for program, code, function in _found(programs, name):
-            _add(hooks, code, f"{program}:{function.name}", function, "moves" if program in moves else "")
+    # A function can be named twice: kfree and kernel:kfree.
+    found = {(p, f.address): (p, code, f) for name in wanted for p, code, f in _found(programs, name)}
+    if len(found) > MOST:
+        raise UserError(f"--probe: {len(found)} functions; at most {MOST} can be recorded at once")
+    for program, code, function in found.values():
+        taken = f"{caller(code.arch)} {stack_pointer(code.arch)} {_arguments(code.arch)}"
+        extra = "moves" if program in moves else ""
+        hooks.call(f"{PROBED}{program}:{function.name}", code, function, taken, extra)
     last = len(hooks.names)
-    if last - first >= 2 * MOST:
-        number = (last - first + 1) // 2
-        raise UserError(f"--probe: {number} functions; at most {MOST} can be recorded at once")
     # A guest that hangs may go on calling them.
     return [f"routine {first} {last}"] if last >= first else []
 
 
-def asked(names: WatchNames) -> tuple[str, ...]:
-    """What a recording was asked for, as :func:`add` takes it."""
-    found = (name.removeprefix(ASKED) for name in names.hooks.values() if name.startswith(ASKED))
+def probed(names: WatchNames) -> tuple[str, ...]:
+    """The functions that were probed in a recording, as :func:`add` takes them."""
+    found = (name.removeprefix(PROBED) for name in names.hooks.values() if name.startswith(PROBED))
     return tuple(dict.fromkeys(name for name in found if not name.endswith(RETURNED)))
 
 
@@ -73,16 +75,6 @@ def _no_such(symbol: str, searched: Mapping[str, Code]) -> UserError:
         f"--probe: no function {symbol} in {where}",
         hint=f"{said}a function that the compiler has put into its callers cannot be seen",
     )
-
-
-def _add(hooks: Hooks, code: Code, name: str, function: Function, extra: str) -> None:
-    arch = code.arch
-    taken = f"{caller(arch)} reg {arch.registers.stack} {_arguments(arch)}"
-    returned = len(hooks.names) + 2
-    result = f"returns {returned} {arch.registers.result}"
-    hooks.add(ASKED + name, function.address, f"every {taken} {result} {extra}".rstrip())
-    # It has no address of its own: the function may go on anywhere.
-    hooks.names[returned] = f"{ASKED}{name}{RETURNED}"
 
 
 def _arguments(arch: Architecture) -> str:

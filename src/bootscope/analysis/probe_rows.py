@@ -9,7 +9,7 @@ from bootscope.analysis.call_pairs import pairs
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.rows import Cell, Column, Rows
-from bootscope.capture.record import ASKED, RETURNED
+from bootscope.capture.record import PROBED, RETURNED
 from bootscope.core.errors import UserError
 
 SUMS = (
@@ -38,7 +38,7 @@ _OPEN, _IN_KERNEL = "not returned", "kernel:"
 def calls(evidence: Evidence) -> tuple[tuple[Call, tuple[int, ...]], ...]:
     """(call, its arguments) of every call, by start. `text` is PROGRAM:FUNCTION; `open`: it did not return
     before the end of the recording, or before the next program took over."""
-    found = pairs(evidence, ASKED, takes_caller=True)
+    found = pairs(evidence, PROBED, takes_caller=True)
     for call, _ in found:
         # Another program has taken over where a boot loader's phase ends.
         if call.open and not call.text.startswith(_IN_KERNEL):
@@ -50,20 +50,20 @@ def calls(evidence: Evidence) -> tuple[tuple[Call, tuple[int, ...]], ...]:
 
 def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows]:
     """The functions, and each of their calls. Raises UserError for a recording of no functions."""
-    if not any(name.startswith(ASKED) for name in evidence.run.watch.hooks.values()):
+    if not any(name.startswith(PROBED) for name in evidence.run.watch.hooks.values()):
         raise UserError(
-            "this recording was not asked for the calls of any function",
+            "no function was probed in this recording",
             hint="bootscope record SYSTEM --probe SYMBOL",
         )
     rows = [_row(call, arguments, evidence) for call, arguments in calls(evidence)]
     rows = [row for row in rows if phase is None or row["phase"] == phase]
     sums = Rows(
         "probes",
-        "Functions asked for",
+        "Probed functions",
         SUMS,
         tuple(_sums(rows, evidence)),
         "longest first",
-        ("A call inside another one of the same function counts in the outer one's time alone.",),
+        ("A call within another call of the same function is counted once, in the outer one.",),
     )
     each = Rows(
         "calls", "Their calls", CALLS, tuple(rows), "in order of time", weight="total_ns", notes=_notes(rows)
@@ -99,7 +99,9 @@ def _row(call: Call, arguments: tuple[int, ...], evidence: Evidence) -> dict[str
 
 def _sums(rows: list[dict[str, Cell]], evidence: Evidence) -> Iterator[dict[str, Cell]]:
     """A row for each function, also for those that were not called."""
-    names = (name.removeprefix(ASKED) for name in evidence.run.watch.hooks.values() if name.startswith(ASKED))
+    names = (
+        name.removeprefix(PROBED) for name in evidence.run.watch.hooks.values() if name.startswith(PROBED)
+    )
     found: dict[str, list[dict[str, Cell]]] = {n: [] for n in names if not n.endswith(RETURNED)}
     for row in rows:
         found.setdefault(str(row["what"]), []).append(row)
