@@ -48,8 +48,8 @@ class Hooks:
             )
 
     def call(self, name: str, code: Code, function: Function, items: str, extra: str = "") -> None:
-        """Adds a hook at the start of a function, and one of its return (`NAME.return`: stack pointer, result),
-        wherever it goes on: that has no address."""
+        """Adds a hook at the start of a function, and one of its return (`NAME.return`: stack pointer,
+        result), which has no address: it is wherever the function goes on."""
         returned = len(self.names) + 2
         self.add(
             name,

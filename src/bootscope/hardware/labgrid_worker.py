@@ -29,6 +29,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from typing import Any
 
@@ -316,8 +317,17 @@ def give_back(worker: Worker) -> None:
                 worker.connect()
 
 
+def end_after(parent: int, patience_s: float) -> None:
+    """Ends this process so long after its parent: labgrid waits forever for a coordinator that is gone."""
+    while os.getppid() == parent:
+        time.sleep(_AGAIN_S)
+    time.sleep(patience_s)
+    os._exit(1)
+
+
 def main() -> None:
     """Obeys until the input ends."""
+    threading.Thread(target=end_after, args=(os.getppid(), 2 * _PATIENCE_S), daemon=True).start()
     # What drivers print is not for who reads the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
