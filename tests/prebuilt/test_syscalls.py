@@ -57,6 +57,11 @@ def test_files_are_named_and_what_is_not_there_has_failed(found: dict[str, list[
     nowhere = [row for row in found["calls"] if row["file"] == "/sbin/mount"]
     assert nowhere and {row["result"] for row in nowhere} == {"ENOENT"}
     assert looked_up["/sbin/mount"]["failed"] == looked_up["/sbin/mount"]["times"] == len(nowhere)
+    # What is removed has a name, too.
+    removed = [
+        row for row in found["calls"] if row["what"] == "unlink" and row["task"].startswith("switch_root")
+    ]
+    assert len(removed) > 100 and all(row["file"] for row in removed)
     modules = [row for row in found["calls"] if row["what"] == "finit_module"]
     assert modules and all(row["result"] == "0" and row["cpu_ns"] > 10_000_000 for row in modules)
 

@@ -87,9 +87,9 @@ def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows, Rows
         SUMS,
         tuple(_sums(rows)),
         "longest first",
-        ("total: with what the call slept for, such as a child to end or a key to be pressed",),
+        ("The total includes sleep, such as waiting for a child to exit or for a key.",),
     )
-    files = Rows("files", "Files that they looked up", FILES, tuple(_by_file(rows)), "most often first")
+    files = Rows("files", "Files looked up", FILES, tuple(_by_file(rows)), "most often first")
     each = Rows("calls", "Each system call", CALLS, tuple(rows), "in order of time", weight="cpu_ns")
     return sums, files, each
 

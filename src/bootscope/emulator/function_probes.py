@@ -19,7 +19,7 @@ from bootscope.image.code import Code, Function
 
 KERNEL = "kernel"
 MOST = 32
-"""Functions that one boot may be asked for."""
+"""Functions that can be probed in one boot."""
 _ARGUMENTS = 4
 _NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 
@@ -66,14 +66,14 @@ def _found(programs: Programs, wanted: str) -> Iterator[tuple[str, Code, Functio
 
 
 def _no_such(symbol: str, searched: Mapping[str, Code]) -> UserError:
-    """No program has it: perhaps its compiler has put it into its callers."""
+    """No program has it: perhaps it was inlined."""
     names = {function.name for code in searched.values() for function in code.functions}
     where = ", ".join(name for name, code in searched.items() if code.functions) or "no program with symbols"
     close = similar(symbol, names)
-    said = f"there is {', '.join(close)}; " if close else ""
+    said = f"did you mean {' or '.join(close)}? " if close else ""
     return UserError(
         f"--probe: no function {symbol} in {where}",
-        hint=f"{said}a function that the compiler has put into its callers cannot be seen",
+        hint=f"{said}functions that the compiler inlined cannot be probed",
     )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """System calls of all processes (`record --syscalls`): each call and return, and the files they look up.
 
-What strace tells of a program, for all of them from init on, without a process that is stopped at each call:
-the functions of the kernel that carry the calls out are watched.
+Of all processes from init on, and none of them is stopped for it: the kernel's functions that carry the calls
+out are watched. Unlike strace, arguments stay numbers, and signals are not recorded.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from bootscope.core.errors import UserError
 from bootscope.emulator.probes import NOTHING, Hooks, stack_pointer
 from bootscope.image.code import Code, Function
 
-_LOOKS_UP = ("do_filp_open", "filename_lookup")
-"""Take the name of a file, in the kernel's memory by then: struct filename begins with a pointer to it.
+_LOOKS_UP = (("do_filp_open",), ("filename_lookup",), ("__filename_parentat", "filename_parentat"))
+"""Take the name of a file to open, of any other, and of one to create, remove or rename (by its names in
+different versions). It is in the kernel's memory by then: struct filename begins with a pointer to it.
 Linux 3.10 to 6: fs/namei.c, include/linux/fs.h."""
 _ARGUMENTS = 4
 _NOT_THERE = "ni_syscall"
@@ -35,8 +36,8 @@ def add(hooks: Hooks, kernel: Code) -> list[str]:
     for name, function in found:
         hooks.call(f"{SYSCALL}{name}", kernel, function, taken)
     name_at = arch.registers.arguments[1]
-    for function_name in _LOOKS_UP:
-        hooks.entry(SYSCALL_FILE, kernel.function(function_name), f"{NOTHING} str {name_at}+0>0")
+    for names in _LOOKS_UP:
+        hooks.entry(SYSCALL_FILE, kernel.function(*names), f"{NOTHING} str {name_at}+0>0")
     return [f"routine {first} {len(hooks.names)}"]
 
 
