@@ -59,8 +59,17 @@ def test_workers_with_caches_of_their_own_end_with_the_same(
 
 def workers(of: int) -> list[psutil.Process]:
     """The workers of a search that still run."""
-    found = (child for child in psutil.Process(of).children() if child.status() != psutil.STATUS_ZOMBIE)
-    return [child for child in found if any("multiprocessing.spawn" in word for word in _words(child))]
+    # A process that ended, or is a zombie, has no words.
+    children = psutil.Process(of).children()
+    return [child for child in children if any("multiprocessing.spawn" in word for word in _words(child))]
+
+
+def _boots(worker: psutil.Process) -> bool:
+    # A boot, or the worker itself, may end between two looks.
+    try:
+        return any(child.name().startswith("qemu") for child in worker.children())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _words(process: psutil.Process) -> list[str]:
@@ -76,7 +85,7 @@ def wait_for_boot(of: int) -> psutil.Process:
     until = time.monotonic() + 600
     while time.monotonic() < until:
         for worker in workers(of):
-            if any(child.name().startswith("qemu") for child in worker.children()):
+            if _boots(worker):
                 return worker
         time.sleep(0.1)
     raise AssertionError("nothing was booted")
