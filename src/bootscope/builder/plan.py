@@ -28,6 +28,7 @@ from bootscope.builder.steps import (
     kernel,
     kernel_tree,
     loader_tree,
+    packaged_application,
     packages,
     payload,
     prebuilt,
@@ -176,7 +177,7 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
     kernel that is built already may have modules for the initramfs."""
     s, arch = loaded.system, board.arch
-    application = userland.application_step(s.application, loaded.beside(s.application.sources), arch)
+    application = _application(loaded, arch)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     libc = s.application.libc_source if s.application.libc == userland.MUSL else ""
     own = [*([userland.libc_step(libc, arch)] if libc else []), application]
@@ -191,6 +192,13 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
         return [*loaders, busybox, *root, *own, *last]
     return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
+
+
+def _application(loaded: LoadedSystem, arch: Architecture) -> Step:
+    application = loaded.system.application
+    if not application.sources:
+        return packaged_application.step(application.path)
+    return userland.application_step(application, loaded.beside(application.sources), arch)
 
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:

@@ -10,7 +10,7 @@ from bootscope.builder.ids import tree_id
 from bootscope.builder.sources import Resolved
 from bootscope.cluster.orders import Given
 from bootscope.core.errors import UserError
-from bootscope.system.load import LoadedSystem, system_dir
+from bootscope.system.load import LoadedSystem, folders_beside, system_dir
 
 
 def given_of(loaded: LoadedSystem, found: Mapping[str, Resolved | None]) -> Given:
@@ -36,5 +36,4 @@ def folders_of(loaded: LoadedSystem) -> dict[str, str]:
 
 
 def _named(loaded: LoadedSystem) -> dict[str, str]:
-    system = loaded.system
-    return {"rootfs.overlay": system.rootfs.overlay, "application.sources": system.application.sources}
+    return folders_beside(loaded.system)

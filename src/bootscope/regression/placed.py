@@ -18,13 +18,15 @@ def placed(loaded: LoadedSystem, work: Path) -> LoadedSystem:
     """The same system with `work` as the folder of its file. The application's sources and the overlay are
     links there: names that are relative to a system's file can be sent to a cluster's workers."""
     system = loaded.system
-    for name, place in ((_APPLICATION, system.application.sources), (_OVERLAY, system.rootfs.overlay)):
-        (work / name).symlink_to(loaded.beside(place))
+    own = system.application.sources
+    for name, place in ((_APPLICATION, own), (_OVERLAY, system.rootfs.overlay)):
+        if place:
+            (work / name).symlink_to(loaded.beside(place))
     sources = {name: absolute(loaded, one) for name, one in system.sources.items()}
     changed = msgspec.structs.replace(
         system,
         sources=sources,
-        application=msgspec.structs.replace(system.application, sources=_APPLICATION),
+        application=msgspec.structs.replace(system.application, sources=own and _APPLICATION),
         rootfs=msgspec.structs.replace(system.rootfs, overlay=_OVERLAY),
     )
     return replace(loaded, system=changed, path=work / _FILE)

@@ -32,6 +32,7 @@ from bootscope.system.model import (
     builds,
     builds_kernel,
     builds_loader,
+    has_device_tree,
     has_loader,
 )
 from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
@@ -85,13 +86,19 @@ def load_system(name: str) -> LoadedSystem:
     system = load(path, System)
     check_system(system, path)
     loaded = LoadedSystem(system, path.resolve())
-    folders = {"rootfs.overlay": system.rootfs.overlay, "application.sources": system.application.sources}
-    for key, name in folders.items():
+    for key, name in folders_beside(system).items():
         if not loaded.beside(name).is_dir():
             raise wrong(path, key, f"a folder, there is none at {loaded.beside(name)}")
-    if not any(loaded.beside(system.application.sources).glob("*.c")):
+    sources = system.application.sources
+    if sources and not any(loaded.beside(sources).glob("*.c")):
         raise wrong(path, "application.sources", "a folder with C files in it")
     return loaded
+
+
+def folders_beside(system: System) -> dict[str, str]:
+    """The folders that a system names: key -> name, which is relative to the system's file or a whole path."""
+    sources = system.application.sources
+    return {"rootfs.overlay": system.rootfs.overlay, **({"application.sources": sources} if sources else {})}
 
 
 def is_tree_file(path: Path) -> bool:
@@ -166,6 +173,8 @@ def check_system(system: System, path: Path) -> None:
         named = application.libc_source in system.sources
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
+    there = bool(application.sources or packaged_root(system))
+    require(there, "application.sources", "a folder with C files in it: [prebuilt] has no root to take a program from")
     for name, milestone in system.milestones.items():
         require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
         _check_milestone(f"milestones.{name}", milestone, require)
@@ -259,7 +268,7 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
         by_loader = any(name in system.uboot.script for name in FRAMEBUFFER_BY_LOADER)
         framebuffer = system.framebuffer and not by_loader
         changed = framebuffer or system.kernel.disabled_nodes or system.kernel.append_device_tree
-        require(bool(prebuilt.device_tree or not changed), "prebuilt.device_tree", "one to change or append")
+        require(has_device_tree(system) or not changed, "prebuilt.device_tree", "one to change or append")
         for name in prebuilt.headers:
             require(name in system.sources, "prebuilt.headers", f"names under [sources], got '{name}'")
         symbols = loader_symbols(system)

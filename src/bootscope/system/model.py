@@ -200,6 +200,7 @@ class BusyBox(Setting, frozen=True):
 class Application(Setting, frozen=True):
     """What the product is for: C sources in a folder beside the system file, and its process name.
 
+    `sources`: empty where the program is not compiled: it is in the packages of the root file system, at `path`.
     `libc`: ``glibc``, or ``musl`` (linked statically), made from the source that `libc_source` names.
     `strip`: without symbols and debug information.
     """
@@ -335,7 +336,10 @@ def has_firmware(system: System) -> bool:
 
 def has_device_tree(system: System) -> bool:
     """Whether the device tree comes from the system, not from the boot loader."""
-    return not isinstance(system.prebuilt, Prebuilt) or bool(system.prebuilt.device_tree)
+    prebuilt = system.prebuilt
+    if not isinstance(prebuilt, Prebuilt) or prebuilt.device_tree:
+        return True
+    return builds_kernel(system) and bool(system.kernel.device_tree)
 
 
 def has_modules(system: System) -> bool:
