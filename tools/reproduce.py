@@ -86,7 +86,7 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
     yield from ("", f"## {t.id}", "", f"**{t.title}.**", "")
     yield from (f"- Published: {_text(source)}" for source in words.published_on(t))
     if found:
-        yield f"- Here, {found.date}, by `{found.command}`: {_text(words.run_on(found))}"
+        yield f"- Here, {found.date}, by `{found.command}`: {_text(words.run_on(found.here))}"
     yield f"- What differs: {_text(t.differs)}"
     yield f"- Why the figures may differ: {_text(t.why)}"
     yield from (f"- {m.title}: {_text(m.why)}" for m in t.measures.values() if m.why)

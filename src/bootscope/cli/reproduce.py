@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope reproduce: runs published tables on the emulated board, and puts both figures side by side."""
+"""bootscope reproduce: runs published tables and stories on the emulated board, and puts both figures side by
+side."""
 
 from __future__ import annotations
 
@@ -9,17 +10,20 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.cli import stories
 from bootscope.cli.arguments import flag
 from bootscope.cli.cluster import add_cluster_option, executor_of
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, refuse
 from bootscope.cli.progress import teller
 from bootscope.cli.record import bench_of
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import UserError, printable
+from bootscope.core.errors import UserError, printable, unknown
 from bootscope.published.agreement import Pair, Verdict, orders, pairs
 from bootscope.published.reproduce import reproduce
 from bootscope.published.reproduced import Result, result
+from bootscope.published.stories import Story, story, story_ids
 from bootscope.published.tables import Table, table, table_ids
+from bootscope.published.tell import tell_story
 from bootscope.report import reproduced as words
 from bootscope.report.tables import make_table
 
@@ -34,7 +38,8 @@ class Reproduce(Verb):
     example = "bootscope reproduce quiet"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("table", nargs="?", metavar="TABLE", help="the table (default: list all)")
+        what = "the table, or the story of a whole system (default: list all)"
+        parser.add_argument("table", nargs="?", metavar="TABLE", help=what)
         flag(parser, "--stored", "build and boot nothing: show the project's last results")
         add_cluster_option(parser)
         add_build_options(parser)
@@ -44,9 +49,12 @@ class Reproduce(Verb):
             refuse(args, ("stored", *BUILD_OPTIONS), "needs a table", "bootscope reproduce TABLE")
             _list(args.json)
             return 0
-        wanted = table(args.table)
         if args.stored:
             refuse(args, (*BUILD_OPTIONS, "cluster"), "is for a build; --stored builds nothing")
+        if args.table in story_ids():
+            return _story(args, story(args.table))
+        wanted = _table(args.table)
+        if args.stored:
             found = _stored(wanted)
         else:
             with executor_of(args) as executor:
@@ -59,6 +67,26 @@ class Reproduce(Verb):
         return 0 if found.rows[wanted.reference].values else NOTHING
 
 
+def _table(name: str) -> Table:
+    if name not in table_ids():
+        raise unknown("table or story", name, [*table_ids(), *story_ids()])
+    return table(name)
+
+
+def _story(args: argparse.Namespace, wanted: Story) -> int:
+    if args.stored:
+        found = stories.stored(wanted)
+    else:
+        with executor_of(args) as executor:
+            bench = bench_of(args, timeout_s=PATIENCE_S, executor=executor)
+            found = tell_story(bench, wanted, teller(quiet=args.json))
+    if args.json:
+        print_json("story", stories.document(wanted, found))
+    else:
+        stories.show(terminal(), wanted, found)
+    return 0
+
+
 def _stored(wanted: Table) -> Result:
     found = result(wanted.id)
     if not found:
@@ -69,7 +97,7 @@ def _stored(wanted: Table) -> Result:
 def _list(as_json: bool) -> None:
     known = [table(name) for name in table_ids()]
     if as_json:
-        print_json("tables", {"tables": [_short(t) for t in known]})
+        print_json("tables", {"tables": [_short(t) for t in known], "stories": stories.short_stories()})
         return
     columns = ("=table", "what", ">times", ">agree", ">copies", ">agree", ">sizes", ">agree", "=run")
     grid = make_table(*columns, spare=("run",), header_style="bold")
@@ -82,6 +110,8 @@ def _list(as_json: bool) -> None:
         ]
         grid.add_row(t.id, t.title, *cells, Text(found.date if found else "", "dim"))
     terminal().print(grid)
+    terminal().print()
+    stories.list_stories(terminal())
 
 
 def _short(t: Table) -> dict[str, object]:
@@ -153,7 +183,7 @@ def show(out: Console, t: Table, found: Result) -> None:
     out.print(Text.assemble((t.title, "bold"), f"  ({t.id})"))
     for source in words.published_on(t):
         out.print(Text(f"published: {source}"))
-    out.print(Text(f"here, {found.date}: {words.run_on(found)}"))
+    out.print(Text(f"here, {found.date}: {words.run_on(found.here)}"))
     out.print(Text(f"differences: {words.one_line(t.differs)}"))
     out.print()
     judged = pairs(t, found)

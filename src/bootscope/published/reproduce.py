@@ -37,7 +37,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     system, SpaceError where a disk is full.
     """
     loaded = with_techniques(load_system(table.system), list(table.techniques))
-    base = _changed(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
+    base = changed_system(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
     core = core_of(table.board)
     if core:
@@ -53,7 +53,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
             made = system_of_row(base, table.rows[name], known)
             run = bench.measured(made, boots_on, table.until)
             seen = view(bench.store, run, board=looks_on, core=core)
-            here = here or _here(run.info, looks_on, core)
+            here = here or here_of(run.info, looks_on, core)
             found[name] = _row(table, name, run, seen)
             if name == table.reference and seen.boot.info.complete:
                 known = facts(bench.store, seen)
@@ -99,7 +99,8 @@ def core_of(other: OtherBoard | None) -> Core | None:
     return changed(core, other.core_changes).core if other.core_changes else core
 
 
-def _changed(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:
+def changed_system(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:
+    """The system with changes (who wants it -> change), under another name."""
     return LoadedSystem(msgspec.structs.replace(apply(loaded.system, changes), name=name), loaded.path)
 
 
@@ -111,7 +112,7 @@ def system_of_row(base: LoadedSystem, row: Row, known: Recorded | None) -> Loade
         if not known:
             raise UserError("its reference row did not boot")
         made = variant(made, known, list(row.techniques), force=True)
-    return _changed(made, {"the row": row.change}, base.system.name)
+    return changed_system(made, {"the row": row.change}, base.system.name)
 
 
 def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
@@ -130,8 +131,8 @@ def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
     return RowResult(run.info.run_id, "; ".join(problems), values)
 
 
-def _here(info: RunInfo, board: Board, core: Core | None) -> dict[str, str]:
-    """On what a table was run, in words."""
+def here_of(info: RunInfo, board: Board, core: Core | None) -> dict[str, str]:
+    """On what something was run, in words: by what it is of."""
     tick, card = board.tick_ns, board.card
     flat = f"{tick} ns an instruction, no caches"
     rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6

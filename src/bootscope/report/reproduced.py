@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bootscope.analysis.compare import SPLIT
@@ -123,10 +123,10 @@ def published_on(table: Table) -> list[str]:
     return list(found)
 
 
-def run_on(result: Result) -> str:
-    """On what a table was run here."""
+def run_on(here: Mapping[str, str]) -> str:
+    """On what something was run here: by what it is of (see `here_of`)."""
     return "; ".join(
-        text if name in ("board", "cpu", "card") else f"{name} {text}" for name, text in result.here.items()
+        text if name in ("board", "cpu", "card") else f"{name} {text}" for name, text in here.items()
     )
 
 

@@ -96,7 +96,7 @@ def load_system(name: str) -> LoadedSystem:
 
 
 def folders_beside(system: System) -> dict[str, str]:
-    """The folders that a system names: key -> name, which is relative to the system's file or a whole path."""
+    """The folders that a system names: key -> name, relative to the system's file or a whole path."""
     sources = system.application.sources
     return {"rootfs.overlay": system.rootfs.overlay, **({"application.sources": sources} if sources else {})}
 
@@ -174,7 +174,11 @@ def check_system(system: System, path: Path) -> None:
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
     there = bool(application.sources or packaged_root(system))
-    require(there, "application.sources", "a folder with C files in it: [prebuilt] has no root to take a program from")
+    require(
+        there,
+        "application.sources",
+        "a folder with C files in it: [prebuilt] has no root to take a program from",
+    )
     for name, milestone in system.milestones.items():
         require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
         _check_milestone(f"milestones.{name}", milestone, require)

@@ -200,7 +200,7 @@ class BusyBox(Setting, frozen=True):
 class Application(Setting, frozen=True):
     """What the product is for: C sources in a folder beside the system file, and its process name.
 
-    `sources`: empty where the program is not compiled: it is in the packages of the root file system, at `path`.
+    `sources`: empty where the program is not compiled: the packages of the root file system have it (`path`).
     `libc`: ``glibc``, or ``musl`` (linked statically), made from the source that `libc_source` names.
     `strip`: without symbols and debug information.
     """

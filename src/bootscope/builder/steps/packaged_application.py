@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application that is not compiled here: a program of the packages that the root file system is made of."""
+"""An application that is not compiled here: a program of the packages of the root file system."""
 
 from __future__ import annotations
 

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stories: how a published system was taken from its first boot to its last, step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Setting, load, names_in
+from bootscope.published.figures import amount, is_change, published, unit
+from bootscope.published.tables import OtherBoard
+from bootscope.system.changes import Change
+from bootscope.techniques.model import Figure, figures
+
+SCHEMA = 1
+STORIES = Path(__file__).parent / "stories"
+START = "start"
+"""The name of the system before its first step, among what came of a story."""
+
+
+class Step(Setting, frozen=True):
+    """A step: what is done to the system that the step before it left.
+
+    `techniques` (`ID`, `ID=WAY`) first, then `change`; `core_changes` are told as to `what-if`, and stay.
+    `published`: the figure of what the boot then took, or of what it saved. `left_out`: why it cannot be done
+    here; then nothing is built, and what it saved there is not counted. `why`: what makes our saving another.
+    """
+
+    title: str
+    techniques: tuple[str, ...] = ()
+    change: Change = Change()
+    core_changes: tuple[str, ...] = ()
+    published: str = ""
+    left_out: str = ""
+    why: str = ""
+
+    @property
+    def figure(self) -> Figure | None:
+        """The published figure, if there is one."""
+        return figures()[self.published] if self.published else None
+
+    @property
+    def published_change_ns(self) -> float | None:
+        """What the step was published to change, below 0 for a saving; None where nobody published it."""
+        told = published(self.figure, None) if self.figure else None
+        return told.change if told else None
+
+    @property
+    def published_ns(self) -> float | None:
+        """What the boot was published to take after the step; None where only the saving was."""
+        figure = self.figure
+        return None if figure is None or is_change(figure) else amount(figure.value, figure.unit)
+
+
+class Story(Setting, frozen=True):
+    """A story. `base` is the change that makes the published first system of `system`; `first` the figure of
+    what that took, empty where nobody published it. `until`: the milestone up to which is booted; empty: the
+    system's last. `differs`: what is not as it was there; `why`: what that makes of the times.
+    """
+
+    schema: int
+    id: str
+    title: str
+    differs: str
+    why: str
+    steps: dict[str, Step]
+    system: str = "stock"
+    first: str = ""
+    base: Change = Change()
+    board: OtherBoard | None = None
+    until: str = ""
+
+    @property
+    def first_ns(self) -> float | None:
+        """What the first boot was published to take."""
+        figure = figures()[self.first] if self.first else None
+        return amount(figure.value, figure.unit) if figure else None
+
+    def figure_ids(self) -> list[str]:
+        """The published figures, in order."""
+        return [name for name in (self.first, *(step.published for step in self.steps.values())) if name]
+
+
+def story_ids() -> list[str]:
+    """The names of all stories."""
+    return names_in(STORIES)
+
+
+def story(name: str) -> Story:
+    """The story of that name. Raises UserError when there is none, or its file contradicts itself."""
+    if name not in story_ids():
+        raise unknown("story", name, story_ids())
+    path = STORIES / f"{name}.toml"
+    found = load(path, Story)
+    for problem in _problems(found, name):
+        raise UserError(printable(f"{path}: {problem}"))
+    return found
+
+
+def _problems(s: Story, name: str) -> Iterator[str]:
+    if (s.schema, s.id) != (SCHEMA, name):
+        yield f"expected schema {SCHEMA} and id '{name}'"
+    if s.first and s.first not in figures():
+        yield f"first: expected a figure that there is, got '{s.first}'"
+    if not s.steps:
+        yield "steps: expected one or more"
+    for key, step in s.steps.items():
+        if key == START or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key):
+            yield f"steps.{key}: expected a plain name, and not '{START}'"
+        if step.published and step.published not in figures():
+            yield f"steps.{key}.published: expected a figure that there is, got '{step.published}'"
+        figure = step.figure if not step.published or step.published in figures() else None
+        if figure and (unit(figure) != "ns" or step.published_change_ns is None):
+            yield f"steps.{key}.published: {step.published} does not say what time was saved"
+        does = bool(step.techniques or step.change.claims() or step.core_changes)
+        if does == bool(step.left_out):
+            yield f"steps.{key}: expected either something that is done, or why it is left out"

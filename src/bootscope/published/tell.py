@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells a story again on the emulated board: each step is built upon the one before, booted and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from bootscope.analysis.compare import SPLIT
+from bootscope.analysis.views import View, view
+from bootscope.boards.profile import load_board
+from bootscope.capture.stored import StoredRun
+from bootscope.changes.experiment import variant
+from bootscope.core.errors import BootscopeError, SpaceError, UserError
+from bootscope.cores.changes import changed
+from bootscope.cores.profile import Core
+from bootscope.inventory.recorded import Recorded, facts
+from bootscope.published.reproduce import boards, changed_system, core_of, here_of
+from bootscope.published.stories import START, Step, Story
+from bootscope.published.told import StepResult, Told
+from bootscope.search.bench import Bench
+from bootscope.system.load import LoadedSystem, load_system
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """How far a story is: the system, what its boot showed, and what was changed of the core."""
+
+    system: LoadedSystem
+    known: Recorded
+    core_changes: tuple[str, ...] = ()
+
+
+def tell_story(bench: Bench, told: Story, tell: Callable[[str], None]) -> Told:
+    """Runs a story. What was measured before is taken from the store.
+
+    A step that cannot be built or booted is a result too: the next one is done to what was there before it.
+    Raises UserError where the first system cannot be booted, SpaceError where a disk is full.
+    """
+    loaded = load_system(told.system)
+    first = changed_system(loaded, {"the base": told.base}, f"{loaded.system.name}.{told.id}")
+    core = core_of(told.board)
+    runner = _Runner(bench.with_limits(replace(bench.limits, timing=(core,))) if core else bench, told, core)
+    tell(f"{told.id}: the first boot")
+    run, seen = runner.booted(first, ())
+    if not seen.boot.info.complete:
+        raise UserError(f"{told.id}: the first boot did not get there: {seen.boot.info.message}")
+    found = {START: _result(run, seen)}
+    stage = _Stage(first, facts(bench.store, seen))
+    done = {key: step for key, step in told.steps.items() if not step.left_out}
+    for number, (key, step) in enumerate(done.items(), start=1):
+        tell(f"{told.id}, step {number} of {len(done)}: {step.title}")
+        try:
+            stage, found[key] = runner.after(stage, step)
+        except SpaceError:
+            raise
+        except BootscopeError as error:
+            found[key] = StepResult(error=(error.message.splitlines() or [""])[0])
+            tell(f"  {found[key].error}")
+    return Told(
+        story=told.id,
+        date=datetime.now(UTC).date().isoformat(),
+        command=f"bootscope reproduce {told.id}",
+        here=here_of(run.info, runner.looks_on, core),
+        steps=found,
+    )
+
+
+class _Runner:
+    """Builds and boots the steps of a story."""
+
+    def __init__(self, bench: Bench, told: Story, core: Core | None) -> None:
+        self.bench, self.told, self.core = bench, told, core
+        board = load_board(load_system(told.system).system.board)
+        self.boots_on, self.looks_on = boards(board, told.board)
+
+    def booted(self, system: LoadedSystem, core_changes: tuple[str, ...]) -> tuple[StoredRun, View]:
+        """The system's recording, and what it shows on the story's core as it was changed."""
+        run = self.bench.measured(system, self.boots_on, self.told.until)
+        core = changed(self.core, core_changes).core if self.core and core_changes else self.core
+        return run, view(self.bench.store, run, board=self.looks_on, core=core)
+
+    def after(self, stage: _Stage, step: Step) -> tuple[_Stage, StepResult]:
+        """The stage after a step, and what came of it. Raises UserError where it does not get there."""
+        system = stage.system
+        if step.techniques:
+            system = variant(system, stage.known, list(step.techniques), force=True)
+        system = changed_system(system, {"the step": step.change}, stage.system.system.name)
+        core_changes = (*stage.core_changes, *step.core_changes)
+        run, seen = self.booted(system, core_changes)
+        if not seen.boot.info.complete:
+            raise UserError(seen.boot.info.message)
+        return _Stage(system, facts(self.bench.store, seen), core_changes), _result(run, seen)
+
+
+def _result(run: StoredRun, seen: View) -> StepResult:
+    phases = seen.timeline.phases
+    lengths = {p.name: sum(getattr(p, key) for key in SPLIT) for p in phases}
+    split = {key: sum(getattr(p, key) for p in phases) for key in SPLIT}
+    return StepResult(run.info.run_id, "", sum(split.values()), lengths, split)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stories came to when they were last run here: small data, written by tools/stories.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+RESULTS = Path(__file__).parent / "told"
+
+
+class StepResult(msgspec.Struct, frozen=True):
+    """What came of a step: its recording and times in ns, or why there are none.
+
+    `total_ns`: from power-on to the story's milestone; `phases_ns` and `split_ns` (cpu_ns, storage_ns, ...)
+    each add up to it.
+    """
+
+    run_id: str = ""
+    error: str = ""
+    total_ns: int = 0
+    phases_ns: dict[str, int] = {}
+    split_ns: dict[str, int] = {}
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What came of a story: of its start and of each step that was done. `here` says on what, in words."""
+
+    story: str
+    date: str
+    command: str
+    here: dict[str, str]
+    steps: dict[str, StepResult]
+
+
+def told(name: str) -> Told | None:
+    """What came of a story; None for one that has not been run."""
+    path = RESULTS / f"{name}.json"
+    return msgspec.json.decode(path.read_bytes(), type=Told) if path.exists() else None

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a story came to here, in words: steps, published and own times, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.analysis.compare import SPLIT
+from bootscope.core.text import signed, span
+from bootscope.published.agreement import FACTOR, TINY
+from bootscope.published.stories import START, Step, Story
+from bootscope.published.told import StepResult, Told
+
+HEADINGS = ("step", "published", "saves", "here", "saves", "same sign", "what our saving is")
+_KINDS = dict(zip(SPLIT, ("CPU", "card", "console", "idle", "ROM"), strict=True))
+_LEAST = 0.1
+"""Part of a saving below which a kind of time is not told."""
+
+
+@dataclass(frozen=True)
+class StepTold:
+    """A step beside what came of it; `before` is what came of the last step that was done before."""
+
+    key: str
+    step: Step
+    result: StepResult | None
+    before: StepResult | None
+
+    @property
+    def own_change_ns(self) -> int | None:
+        """What the step changed here, below 0 for a saving; None where it was not done."""
+        if not self.result or self.result.error or not self.before:
+            return None
+        return self.result.total_ns - self.before.total_ns
+
+    @property
+    def same_sign(self) -> bool | None:
+        """Whether it saves here as it did there; None where one of the two is not known.
+
+        Changes below a hundredth of the boot are none; two of these agree.
+        """
+        theirs, ours = self.step.published_change_ns, self.own_change_ns
+        if theirs is None or ours is None or self.before is None:
+            return None
+        base = self.step.published_ns
+        tiny_theirs = base is not None and abs(theirs) < TINY * (base - theirs)
+        tiny_ours = abs(ours) < TINY * self.before.total_ns
+        return (tiny_theirs and tiny_ours) or theirs * ours > 0
+
+
+@dataclass(frozen=True)
+class Score:
+    """A story as a whole. `ratio` is how many times shorter the boot became, there by the steps that were
+    done here too; None where no total was published."""
+
+    compared: int
+    same: int
+    done: int
+    steps: int
+    own_ratio: float
+    published_ratio: float | None
+
+    @property
+    def apart(self) -> float | None:
+        """How far the two ratios are apart, as a factor of 1 or more."""
+        if self.published_ratio is None:
+            return None
+        return max(self.own_ratio, self.published_ratio) / min(self.own_ratio, self.published_ratio)
+
+
+def steps(s: Story, found: Told) -> list[StepTold]:
+    """The steps of a story with what came of them, in order."""
+    told, before = [], found.steps.get(START)
+    for key, step in s.steps.items():
+        result = found.steps.get(key)
+        told.append(StepTold(key, step, result, before))
+        before = result if result and not result.error else before
+    return told
+
+
+def score(s: Story, found: Told) -> Score:
+    """How a story came out as a whole."""
+    told, start = steps(s, found), found.steps[START]
+    done = [one for one in told if one.own_change_ns is not None]
+    signs = [one.same_sign for one in done if one.same_sign is not None]
+    last = start.total_ns + sum(one.own_change_ns or 0 for one in done)
+    ratio = None
+    if s.first_ns:
+        left = s.first_ns + sum(one.step.published_change_ns or 0 for one in done)
+        ratio = s.first_ns / left if left > 0 else None
+    return Score(len(signs), sum(signs), len(done), len(told), start.total_ns / last, ratio)
+
+
+def summary(s: Story, found: Told) -> str:
+    """How a story came out, in a line."""
+    whole = score(s, found)
+    text = f"{whole.done} of {whole.steps} steps done here; {whole.same} of {whole.compared} signs agree"
+    text += f"; {whole.own_ratio:.2f} times shorter here"
+    if whole.published_ratio is not None and whole.apart is not None:
+        text += f", {whole.published_ratio:.2f} times there by the same steps"
+        text += f": {'within' if whole.apart <= FACTOR else 'not within'} a factor of {FACTOR}"
+    return text
+
+
+def cells(one: StepTold) -> tuple[str, ...]:
+    """A step, in the order of HEADINGS."""
+    step = one.step
+    after, change = step.published_ns, step.published_change_ns
+    published = (span(round(after)) if after is not None else "", "" if change is None else _saved(change))
+    if step.left_out:
+        return (step.title, *published, "", "", "", f"left out: {' '.join(step.left_out.split())}")
+    if one.own_change_ns is None or not one.result:
+        return (step.title, *published, "", "", "", one.result.error if one.result else "not run")
+    sign = {True: "yes", False: "no", None: ""}[one.same_sign]
+    return (step.title, *published, span(one.result.total_ns), _saved(one.own_change_ns), sign, split(one))
+
+
+def first_cells(s: Story, found: Told) -> tuple[str, ...]:
+    """The first boot, in the order of HEADINGS."""
+    theirs = span(round(s.first_ns)) if s.first_ns else ""
+    return ("the first boot", theirs, "", span(found.steps[START].total_ns), "", "", "")
+
+
+def split(one: StepTold) -> str:
+    """What our own change went into, largest first: `CPU -1.012 s, card +52.0 ms`."""
+    if not one.result or not one.before:
+        return ""
+    parts = {key: ns - one.before.split_ns.get(key, 0) for key, ns in one.result.split_ns.items()}
+    most = max((abs(ns) for ns in parts.values()), default=0)
+    shown = sorted(
+        ((key, ns) for key, ns in parts.items() if ns and abs(ns) >= _LEAST * most),
+        key=lambda item: -abs(item[1]),
+    )
+    return ", ".join(f"{_KINDS[key]} {signed(ns)}" for key, ns in shown)
+
+
+def phases(s: Story, found: Told) -> Iterator[tuple[str, ...]]:
+    """The lengths of the phases after each step that was done: a heading, then a row for each."""
+    done = {"the first boot": found.steps[START]}
+    done |= {one.step.title: one.result for one in steps(s, found) if one.result and not one.result.error}
+    names = list(dict.fromkeys(name for result in done.values() for name in result.phases_ns))
+    yield ("after", *names, "total")
+    for title, result in done.items():
+        times = (span(result.phases_ns[name]) if name in result.phases_ns else "" for name in names)
+        yield (title, *times, span(result.total_ns))
+
+
+def _saved(change_ns: float) -> str:
+    return span(round(-change_ns)) if change_ns <= 0 else f"-{span(round(change_ns))}"

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells published stories again on the emulated board, keeps what came of them, and writes docs/stories.
+
+    python tools/stories.py [STORY ...] [--page]
+
+Without a name all stories are run. What is kept, one file a story below src/bootscope/published/told, is
+written after each story; what was built or booted before is taken from the cache and the store. --page runs
+nothing and only writes the pages.
+
+A unit test compares the pages with what is kept, so that they cannot grow old.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from bootscope.published.stories import START, Story, story, story_ids
+from bootscope.published.told import RESULTS, StepResult, Told, told
+from bootscope.report import stories as words
+from bootscope.report.reproduced import one_line, run_on
+from bootscope.techniques.model import DOCUMENTS, figures
+
+PAGES = ROOT / "docs" / "stories"
+
+
+def page(s: Story, found: Told) -> str:
+    """The page of a story."""
+    return "\n".join(_lines(s, found)) + "\n"
+
+
+def _lines(s: Story, found: Told) -> Iterator[str]:
+    yield from (f"# {s.title}", "", "<!-- made by tools/stories.py; change the story's file -->", "")
+    first = figures()[s.figure_ids()[0]]
+    yield f"- Published: {DOCUMENTS[first.seed]} ({first.board}, Linux {first.kernel_version})"
+    yield f"- Here, {found.date}, by `{found.command}`: {_cell(run_on(found.here))}"
+    yield f"- What differs: {_cell(s.differs)}"
+    yield f"- Why the times may differ: {_cell(s.why)}"
+    yield from ("", f"**{words.summary(s, found)}.**", "")
+    yield "Each step is done to what the step before it left. What was left out here is not counted in the"
+    yield "ratio."
+    yield from (
+        "",
+        *_table([words.HEADINGS, words.first_cells(s, found), *map(words.cells, words.steps(s, found))]),
+    )
+    whys = [one.step for one in words.steps(s, found) if one.step.why]
+    yield from ("", *(f"- {_cell(step.title)}: {_cell(step.why)}" for step in whys)) if whys else ()
+    yield from ("", "## Where the time goes after each step", "", *_table(list(words.phases(s, found))))
+    runs = ", ".join(f"{name} {result.run_id}" for name, result in found.steps.items() if result.run_id)
+    yield from ("", f"Recordings: {runs}.")
+
+
+def _table(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(rows[0])} |"
+    yield f"|{'---|' * len(rows[0])}"
+    yield from (f"| {' | '.join(map(_cell, row))} |" for row in rows[1:])
+
+
+def _cell(text: str) -> str:
+    return one_line(text).replace("<", "&lt;").replace("|", "\\|")
+
+
+def run(name: str) -> None:
+    """Runs a story and keeps what came of it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bootscope", "reproduce", name, "--json"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if not done.stdout:
+        raise SystemExit(f"{name}: no result (status {done.returncode})")
+    found = told_of(msgspec.json.decode(done.stdout))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_bytes(encoded(found))
+    print(f"{name}: {words.summary(story(name), found)}", flush=True)
+
+
+def told_of(document: dict[str, Any]) -> Told:
+    """What is kept of a story, from what `reproduce --json` prints of it; the rest follows from that."""
+    made = {START: document["first"], **{one["id"]: one["own"] for one in document["steps"] if one["own"]}}
+    steps = {key: msgspec.convert(one, StepResult) for key, one in made.items()}
+    return Told(document["story"], document["date"], document["command"], document["here"], steps)
+
+
+def encoded(found: Told) -> bytes:
+    """The file that it is kept in."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+
+
+def write_pages() -> None:
+    """Writes the pages of all stories that were run."""
+    PAGES.mkdir(exist_ok=True)
+    for s in map(story, story_ids()):
+        if found := told(s.id):
+            (PAGES / f"{s.id}.md").write_text(page(s, found))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Runs stories again and writes docs/stories.")
+    parser.add_argument("story", nargs="*", help="the stories (default: all)")
+    parser.add_argument("--page", action="store_true", help="run nothing, only write the pages")
+    args = parser.parse_args()
+    for name in [] if args.page else args.story or story_ids():
+        run(story(name).id)
+        write_pages()
+    write_pages()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
