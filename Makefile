@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    a first report: boots a system that Debian has built, writes report.html (5 minutes)
 # make test    sets up, then runs the tests that a change needs: real tools, real boots, no compiling (15 minutes)
-.PHONY: agent campaigns demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce measure optimize
+.PHONY: agent campaigns demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce stories measure optimize
 
 VENV := .venv
 PYTEST := $(VENV)/bin/python -m pytest
@@ -83,6 +83,10 @@ bench: setup
 # make reproduce TABLES="quiet lpj"   only these
 reproduce: setup
 	$(VENV)/bin/python tools/reproduce.py $(TABLES)
+
+# make stories   tells the published stories again and writes docs/stories (an hour or more)
+stories: setup
+	$(VENV)/bin/python tools/stories.py $(STORIES)
 
 # make measure   tries every technique alone and writes docs/techniques.md (hours where nothing was built)
 measure: setup
