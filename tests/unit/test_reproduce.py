@@ -275,7 +275,7 @@ def test_all_tables_are_listed(main_here: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["nonsense"], "unknown table 'nonsense'", "small"),
+        (["nonsense"], "unknown table or story 'nonsense'", "small"),
         (["small", "--stored"], "small has not been run", "bootscope reproduce small"),
     ],
 )

@@ -51,6 +51,7 @@ PATCHED = {
     "tests/unit/test_search_end.py": "the table of measured savings",
     "tests/unit/test_search_verb.py": "a search that ends at once",
     "tests/unit/test_statistics.py": LIMIT,
+    "tests/unit/test_stories.py": "the folder of the stories",
     "tests/unit/test_tables.py": "the folder of the published tables",
     "tests/unit/test_trim.py": OUTSIDE,
     "tests/unit/test_trim_cli.py": LIMIT,
