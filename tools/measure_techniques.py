@@ -66,11 +66,14 @@ def bootscope(*arguments: str) -> dict[str, Any]:
 
 
 def measure(spec: str, system: str) -> dict[str, Any]:
-    """One row of the table."""
+    """One row of the table: of the milestone that a technique is for, where it has one of its own."""
     tried = bootscope("try", spec, "--system", system, "--force", "--own-base")
-    row = {"technique": spec, "date": datetime.now(UTC).date().isoformat()}
+    row: dict[str, Any] = {"technique": spec, "date": datetime.now(UTC).date().isoformat()}
     keys = ("predicted_ns", "works", "faults", "base", "variant", "base_ns", "variant_ns", "saving_ns")
-    return {**row, **{key: tried[key] for key in (*keys, "error") if key in tried}}
+    row |= {key: tried[key] for key in (*keys, "error") if key in tried}
+    if early := tried.get("sooner"):
+        return {**row, **early, "later_ns": -row["saving_ns"]}
+    return row
 
 
 def predict_again(rows: dict[str, dict[str, Any]]) -> None:
