@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture before the application's, in real boots: when its first pixel is lit, and what its form is worth."""
+"""A picture before the application's, in real boots: when its first pixel is lit, what its form is worth."""
 
 from __future__ import annotations
 
