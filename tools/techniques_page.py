@@ -83,6 +83,8 @@ def _measured() -> Iterator[str]:
         error = error_percent(row)
         told = "" if error is None else f"{error:+.0f} %"
         saves = _ms(row.saving_ns) if row.works else "does not work"
+        if row.works and row.milestone:
+            saves += f" to {row.milestone}"
         runs = ", ".join(filter(None, (row.base, row.variant)))
         cells = (_ms(row.predicted_ns), saves, told, _ms(row.base_ns), runs)
         yield f"| [{row.technique}](#{row.technique.partition('=')[0]}) | {' | '.join(cells)} |"

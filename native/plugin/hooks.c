@@ -168,6 +168,8 @@ void bs_hook_reached(struct bs_watch *w, struct bs_hook *h, uint64_t vaddr, uint
 		note_owner(&w->usage.owner, h);
 	if (h->stage)
 		bs_usage_stage();
+	if (h->frame)
+		w->frame.waits = false;
 	if (h->id == w->quiet_hook)
 		w->quiet_ns = w->quiet_later_ns;
 	if (h->stop)

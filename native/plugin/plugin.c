@@ -18,6 +18,7 @@
 #include "devices.h"
 #include "frame.h"
 #include "hooks.h"
+#include "light.h"
 #include "opcode.h"
 #include "ports.h"
 #include "qemu_api.h"
@@ -114,6 +115,24 @@ static void frame_record(enum bs_record type, int64_t now_ns, uint64_t pc, bool 
 	bs_record(type, now_ns, &p);
 }
 
+static void on_light(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
+{
+	const struct place *at = udata;
+	struct bs_payload p = {.size = 0};
+	uint64_t offset;
+
+	(void)vcpu;
+	if (!bs_light_store(&watch.light, info, vaddr, &offset))
+		return;
+	int64_t now_ns = bs_clock_now(at->rest);
+	bs_put_uint(&p, watch.light.id);
+	bs_put_uint(&p, offset);
+	bs_put_uint(&p, at->vaddr);
+	bs_record(BS_REC_LIGHT, now_ns, &p);
+	if (watch.light.stop)
+		bs_run_end(BS_END_STOP_LIGHT, watch.light.id, now_ns);
+}
+
 static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
 {
 	const struct place *at = udata;
@@ -122,7 +141,7 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 	uint64_t phys = hw ? qemu_plugin_hwaddr_phys_addr(hw) : 0;
 
 	(void)vcpu;
-	if (phys < f->start || phys >= f->start + f->size)
+	if (f->waits || phys < f->start || phys >= f->start + f->size)
 		return;
 	int64_t now_ns = bs_clock_now(at->rest);
 	enum bs_frame_news news = bs_frame_store(phys - f->start, 1u << qemu_plugin_mem_size_shift(info));
@@ -198,6 +217,9 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 	add_waits(insn, vaddr, rest);
 	if (watch.n_port)
 		bs_ports_translated(&watch, insn, rest);
+	if (watch.light.used)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_light, QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));
 	if (watch.frame.used && in_watched_code(vaddr))
 		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));

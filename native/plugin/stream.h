@@ -32,6 +32,7 @@ enum bs_record {
 	BS_REC_BYTES = 12,    /* the next of the bytes that the hook before took */
 	BS_REC_CPUS = 13,     /* several CPUs, each with a time of its own: how many, and the quantum */
 	BS_REC_SLEPT = 14,    /* one of several CPUs slept, or waited for others; the stamp is the wake-up */
+	BS_REC_LIGHT = 15,    /* the first store of a colour to a picture that was dark */
 };
 
 enum bs_end {
@@ -40,6 +41,7 @@ enum bs_end {
 	BS_END_STOP_TEXT = 3,
 	BS_END_LIMIT = 4,
 	BS_END_QUIET = 5,
+	BS_END_STOP_LIGHT = 6,
 };
 
 /* One record's payload while it is put together; the longest is 255 bytes. */

@@ -97,6 +97,30 @@ static bool add_frame(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
+static bool set_light(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[5];
+
+	if (w->light.used || l->n != 6 || !bs_numbers(l, 1, 5, v) || !v[2] || v[1] + v[2] < v[1] || !v[3] ||
+	    v[3] > sizeof(uint64_t) || !v[4])
+		return false;
+	w->light = (struct bs_light){.used = true, .id = (uint32_t)v[0], .start = v[1], .size = v[2],
+				     .cell = (uint32_t)v[3], .colour = v[4]};
+	return true;
+}
+
+static bool set_begins(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t id;
+
+	if (l->n != 2 || !bs_number(l->word[1], &id) || !w->frame.used)
+		return false;
+	for (size_t i = 0; i < w->n_hooks; i++)
+		if (w->hooks[i].id == id)
+			w->hooks[i].frame = w->frame.waits = true;
+	return w->frame.waits;
+}
+
 static bool add_pattern(struct bs_opcode *patterns, size_t *n, const struct bs_line *l)
 {
 	uint64_t v[3];
@@ -201,6 +225,8 @@ static bool add_stop(struct bs_watch *w, const struct bs_line *l)
 		return false;
 	if (!strcmp(l->word[1], "frame") && w->frame.used && w->frame.id == id)
 		w->frame.stop = found = true;
+	if (!strcmp(l->word[1], "light") && w->light.used && w->light.id == id)
+		w->light.stop = found = true;
 	for (size_t i = 0; !strcmp(l->word[1], "hook") && i < w->n_hooks; i++)
 		if (w->hooks[i].id == id)
 			w->hooks[i].stop = found = true;
@@ -243,6 +269,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
 		{"hook", bs_watch_add_hook}, {"routine", bs_watch_add_routine}, {"move", add_move}, {"over", bs_watch_add_over},
 		{"stack", add_stack},	  {"frame", add_frame}, {"stop", add_stop},
+		{"light", set_light},	  {"begins", set_begins},
 		{"usage", add_usage},	  {"owner", add_owner}, {"stage", bs_watch_add_stage},
 		{"timing", bs_watch_set_timing}, {"cache", bs_watch_set_cache},
 		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},

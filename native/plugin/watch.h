@@ -57,6 +57,9 @@
  *   code LO HI                             store watches look only at code in here (repeatable)
  *   frame ID PHYS SIZE CELL FILE           a picture in memory, complete when each cell of CELL
  *                                          bytes was stored to; the first one is copied to FILE
+ *   light ID PHYS SIZE CELL COLOUR         a picture in memory, dark until a byte is stored of which bits
+ *                                          are set that count: COLOUR, in a cell of CELL bytes, 8 at most
+ *   begins ID                              the frame counts from hook ID on: others have shown theirs before
  *   idle SIZE MASK VALUE                   an instruction of SIZE bytes, 8 at most, that puts the CPU to sleep
  *   yield SIZE MASK VALUE                  an instruction that gives up the CPU's turn to others
  *   quantum NS                             by how much one of several CPUs may be ahead of others (parallel.h)
@@ -65,7 +68,7 @@
  *                                          bytes from the stack pointer up
  *   return LO HI                           return addresses lie in here (repeatable)
  *   call SIZE MASK VALUE                   and follow an instruction like this one (repeatable)
- *   stop hook|frame|text ID                end the recording there
+ *   stop hook|frame|light|text ID          end the recording there
  *   usage NS FILE                          count which code runs, into FILE (usage.h); after a stop
  *                                          the guest goes on for NS, for this and nothing else
  *   stage ID                               hook ID begins a new stage of that count, as a stop does
@@ -148,7 +151,7 @@ struct bs_condition {
 struct bs_hook {
 	uint32_t id;
 	uint64_t vaddr;
-	bool once, done, stop, stack, moves, unseen, routine, stage, over;
+	bool once, done, stop, stack, moves, unseen, routine, stage, over, frame;
 	uint32_t return_id; /* 0: nobody asks when it returns */
 	uint8_t result;	    /* register, of what it returns */
 	const struct bs_condition *when; /* NULL: always */
@@ -184,7 +187,16 @@ struct bs_frame {
 	uint32_t id;
 	uint64_t start, size;
 	uint32_t cell;
+	bool waits; /* for the hook that it begins with */
 	char path[BS_PATH_BYTES];
+};
+
+struct bs_light {
+	bool used, stop;
+	uint32_t id;
+	uint64_t start, size;
+	uint32_t cell;
+	uint64_t colour;
 };
 
 struct bs_owner {
@@ -292,6 +304,7 @@ struct bs_watch {
 	uint32_t move_hook; /* 0 when nothing moves */
 	uint64_t move_from, moved_by;
 	struct bs_frame frame;
+	struct bs_light light;
 	struct bs_usage usage;
 	struct bs_timing timing;
 	int64_t sample_ns, limit_ns, quiet_ns, quantum_ns;

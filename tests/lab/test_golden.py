@@ -27,6 +27,9 @@ def test_the_figures_are_those_that_were_kept(
 ) -> None:
     bootscope, recorded = stock
     found = figures(bootscope.json, recorded["run_id"])
+    # What was kept was recorded before anybody looked for it.
+    lit_ns, reached = found["milestones"].pop("first-light"), found["milestones"]
+    assert reached["application"] < lit_ns < reached["first-frame"]
     if built["build_id"] == kept["build"]:
         # What goes with a kernel's symbols is read off its sources, which a cache need not have any more.
         savings, known = found.pop("savings_ns"), kept["figures"].pop("savings_ns")

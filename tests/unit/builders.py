@@ -26,6 +26,7 @@ from bootscope.capture.stream import (
     Hook,
     Idle,
     Io,
+    Light,
     Record,
     Sample,
     Slept,
@@ -116,6 +117,8 @@ def _other(r: Record) -> tuple[int, bytes]:
             return 13, uint(r.number) + uint(r.quantum_ns)
         case Slept():
             return 14, uint(r.duration_ns)
+        case Light():
+            return 15, uint(r.picture) + uint(r.offset) + uint(r.pc)
         case Unknown():
             return r.kind, r.payload
     raise TypeError(r)

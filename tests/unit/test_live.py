@@ -13,8 +13,11 @@ from bootscope.capture.store import Store
 from bootscope.emulator.qemu import PoweredOff
 from bootscope.emulator.recording import how_it_ended
 from bootscope.loaders.registry import PHASES
+from bootscope.timeline.build import timeline
 from bootscope.timeline.live import Live
 from tests.fixtures.stock_boot import unpack
+
+from .builders import encode
 
 ENDED_WELL = PoweredOff(status=0, timed_out=False, stalled=False, host_ns=1)
 
@@ -55,6 +58,18 @@ def test_phases_and_milestones_begin_when_the_timeline_says(stock: View) -> None
     reached = list(half.milestones.items())
     assert reached == list(live.milestones.items())[: len(reached)]
     assert 0 < len(reached) < len(live.milestones)
+
+
+def test_the_first_light_is_reached_at_the_same_time_in_both(stock: View) -> None:
+    run, records = stock.run.info, stream.read(stock.boot.path / "stream.bin")
+    at = next(index for index, record in enumerate(records) if isinstance(record, stream.Frame))
+    records.insert(at, stream.Light(records[at].time_ns, 1, 0, 0xC0101238))
+    live = Live(run, lambda *line: None)
+    live.feed(encode(records))
+    found = timeline(stock.boot.info.boot_id, records, run).milestones
+    assert live.milestones == found
+    assert found.pop("first-light") < found["first-frame"]
+    assert found == stock.timeline.milestones
 
 
 def test_how_it_ended_is_told_from_the_stream_first(stock: View, tmp_path: Path) -> None:

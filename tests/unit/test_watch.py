@@ -13,7 +13,8 @@ from bootscope.emulator.plugin_config import Limits, Watch, default_until, watch
 from bootscope.emulator.subject import Programs, watched
 from bootscope.image.code import Code
 from bootscope.system.load import load_system, milestones
-from bootscope.system.model import Milestone, System
+from bootscope.system.model import FrameBuffer, Milestone, System
+from bootscope.system.splash import Splash
 
 from .builders import board
 from .elf import Fn, arm, code, thumb
@@ -89,6 +90,7 @@ def test_the_whole_file_for_the_stock_system() -> None:
         "code 0x0 0x40000000",
         "code 0x80000000 0xbf000000",
         "frame 1 0x5f000000 0x177000 4 /store/frame.raw",
+        "light 1 0x5f000000 0x177000 4 0xffffff",
         "idle 4 0xffffffff 0xe320f003",
         "idle 2 0xffff 0xbf30",
         "sample 3000",
@@ -140,6 +142,7 @@ def test_the_names_say_what_the_numbers_stand_for() -> None:
         ("init", "stop hook 6"),
         ("application", "stop hook 8"),
         ("first-frame", "stop frame 1"),
+        ("first-light", "stop light 1"),
         ("app-ready", "stop text 1"),
     ],
 )
@@ -160,9 +163,29 @@ def test_an_unknown_milestone_names_those_there_are() -> None:
 
 def test_without_a_display_no_frame_is_watched_and_none_can_be_waited_for() -> None:
     w = made("app-ready", without_display())
-    assert of_kind(w, "frame") == of_kind(w, "code") == []
-    with pytest.raises(UserError, match="unknown milestone 'first-frame'"):
-        made("first-frame", without_display())
+    assert of_kind(w, "frame") == of_kind(w, "light") == of_kind(w, "code") == []
+    for name in ("first-frame", "first-light"):
+        with pytest.raises(UserError, match=f"unknown milestone '{name}'"):
+            made(name, without_display())
+
+
+def test_a_pixel_counts_by_the_bits_that_are_its_colour() -> None:
+    fields = {name: getattr(STOCK, name) for name in STOCK.__struct_fields__}
+    screen = FrameBuffer(0x1000, 480, 240, 960, "r5g6b5", 0x40000)
+    w = made(system=System(**{**fields, "framebuffer": screen}))
+    assert of_kind(w, "light") == ["light 1 0x1000 0x38400 2 0xffff"]
+    assert of_kind(made(limits=Limits(light=False)), "light") == []
+
+
+def test_what_a_splash_draws_is_no_frame_of_the_application() -> None:
+    fields = {name: getattr(STOCK, name) for name in STOCK.__struct_fields__}
+    w = made(system=System(**{**fields, "splash": Splash("ppm", "/logo.ppm")}))
+    begins = of_kind(w, "begins")
+    assert begins == [f"begins {number}" for number in w.numbers("application.start")]
+    # The plugin must know a hook before a line that names it.
+    lines = w.text().splitlines()
+    assert lines.index(begins[0]) > max(lines.index(hook) for hook in of_kind(w, "hook"))
+    assert of_kind(made(), "begins") == []
 
 
 def test_a_declared_milestone_that_is_called_first_frame_needs_no_display() -> None:

@@ -66,7 +66,9 @@ def audit(facts: Inventory) -> Audit:
     unknown: dict[str, str] = {}
     for technique in techniques().values():
         for name, recipe in technique.recipes.items():
-            reason = why_not(recipe, facts) or out_of_scope(technique.applies_to, facts)
+            reason = (
+                _other_goal(recipe) or why_not(recipe, facts) or out_of_scope(technique.applies_to, facts)
+            )
             if reason:
                 others[title(technique, name)] = reason
             elif missing := not_known(recipe, facts):
@@ -75,6 +77,11 @@ def audit(facts: Inventory) -> Audit:
                 findings.append(_finding(technique, name, recipe, facts))
     findings.sort(key=lambda f: (f.saving_ns is not None, f.saving_ns or 0), reverse=True)
     return Audit(tuple(findings), others, unknown)
+
+
+def _other_goal(recipe: Recipe) -> str:
+    """Why a recipe is not for making a boot shorter; empty for all but those that are for one milestone."""
+    return f"it makes {recipe.milestone} sooner, not the whole boot: try it" if recipe.milestone else ""
 
 
 def ruled_out(found: Audit, facts: Inventory) -> frozenset[str]:

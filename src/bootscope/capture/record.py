@@ -26,8 +26,10 @@ SCHEMA = 1
 T = TypeVar("T", bound=msgspec.Struct)
 
 RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "console.txt", "boot.json"
-# Names in a recording: the milestone that needs no text, and what the others' texts are called by.
+# Names in a recording: the milestones that need no text, and what the others' texts are called by.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
+# The first pixel of all that is not dark, whoever shows it: a boot loader, the kernel, a splash.
+FIRST_LIGHT = "first-light"
 # Hooks of functions that the user has named, and those of their returns.
 PROBED, RETURNED = "function ", ".return"
 # Hooks of system calls, and of the names of files that they look up.

@@ -16,6 +16,7 @@ class End(IntEnum):
     STOP_TEXT = 3
     LIMIT = 4
     QUIET = 5
+    STOP_LIGHT = 6
 
 
 _LONGEST_SHIFT = 70
@@ -169,6 +170,15 @@ class Slept(Record, frozen=True, gc=False, tag=14):
     duration_ns: int
 
 
+class Light(Record, frozen=True, gc=False, tag=15):
+    """The first store of a colour to picture `picture`, which was dark: to the byte at `offset` of it, by the
+    instruction at `pc`."""
+
+    picture: int
+    offset: int
+    pc: int
+
+
 AnyRecord = (
     Io
     | Hook
@@ -184,4 +194,5 @@ AnyRecord = (
     | Bytes
     | Cpus
     | Slept
+    | Light
 )

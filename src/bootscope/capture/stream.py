@@ -27,6 +27,7 @@ from bootscope.capture.records import (
     Hook,
     Idle,
     Io,
+    Light,
     Record,
     Sample,
     Slept,
@@ -54,6 +55,7 @@ __all__ = [
     "Idle",
     "Io",
     "Kind",
+    "Light",
     "Record",
     "Sample",
     "Slept",
@@ -89,6 +91,7 @@ class Kind(IntEnum):
     BYTES = 12
     CPUS = 13
     SLEPT = 14
+    LIGHT = 15
 
 
 def _uints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
@@ -130,6 +133,10 @@ def _frame(whole: bool, t: int, data: bytes) -> Record:
     return Frame(t, frame, number, whole, bool(data[at]), uint(data, at + 1)[0])
 
 
+def _light(t: int, data: bytes) -> Record:
+    return Light(t, *_uints(data, 0, 3)[0])
+
+
 def _clock(t: int, data: bytes) -> Record:
     (syncs, worst), _ = _uints(data, 0, 2)
     return Clock(t, syncs, _signed(worst))
@@ -166,6 +173,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.BYTES: Bytes,
     Kind.CPUS: _cpus,
     Kind.SLEPT: _one_number(Slept),
+    Kind.LIGHT: _light,
 }
 
 

@@ -32,6 +32,7 @@ from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
 from bootscope.search.emulator import Measuring
 from bootscope.search.services import refused, words_of
+from bootscope.search.sooner import Sooner, sooner
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system, system_names
@@ -122,10 +123,11 @@ def _tried(
     if found.works:
         refused = _checked(bench, changed, store.load(found.variant.run_id), args.check)
         found = replace(found, variant=msgspec.structs.replace(found.variant, unanswered=refused))
+    early = sooner((recipe for _, _, recipe in picked), found.comparison)
     if args.json:
-        print_json("try", _json(args.technique, predicted, found))
+        print_json("try", _json(args.technique, predicted, found, early))
     else:
-        show(terminal(), args.technique, base, predicted, found)
+        show(terminal(), args.technique, base, predicted, found, early)
     return 0 if found.works else REFUSED
 
 
@@ -137,7 +139,9 @@ def _checked(bench: Measuring, loaded: LoadedSystem, run: StoredRun, command: st
     return (*unanswered, *refused(command, words_of(command), run.path, names))
 
 
-def _json(names: list[str], predicted: int | None, found: ExactVerdict) -> dict[str, object]:
+def _json(
+    names: list[str], predicted: int | None, found: ExactVerdict, early: Sooner | None
+) -> dict[str, object]:
     c = found.comparison
     return {
         "techniques": names,
@@ -149,13 +153,21 @@ def _json(names: list[str], predicted: int | None, found: ExactVerdict) -> dict[
         "variant_ns": c.total_b_ns if c else None,
         "saving_ns": found.saving_ns,
         "predicted_ns": predicted,
+        "sooner": msgspec.to_builtins(early),
         "phases": [{"name": p.name, "a_ns": p.a_ns, "b_ns": p.b_ns} for p in c.phases] if c else [],
         "sizes": {name: {"a_bytes": a, "b_bytes": b} for name, (a, b) in found.sizes.items()},
     }
 
 
-def show(out: Console, names: list[str], base: View, predicted: int | None, found: ExactVerdict) -> None:
-    """Prints what a try saves, beside its prediction in ns."""
+def show(
+    out: Console,
+    names: list[str],
+    base: View,
+    predicted: int | None,
+    found: ExactVerdict,
+    early: Sooner | None = None,
+) -> None:
+    """Prints what a try saves, beside its prediction in ns; with `early`, of one milestone."""
     until = base.run.info.until
     if found.comparison:
         _times(out, found.comparison, until)
@@ -173,6 +185,10 @@ def show(out: Console, names: list[str], base: View, predicted: int | None, foun
             f"; predicted: {span(predicted)}" if predicted is not None else "",
         )
         out.print(told if found.works else Text.assemble(told, ", but does not work"))
+    if early:
+        saves = ("saves " if early.saving_ns >= 0 else "costs ") + span(abs(early.saving_ns))
+        times = f"{early.milestone}: {seconds(early.base_ns)} s -> {seconds(early.variant_ns)} s, "
+        out.print(Text.assemble(times, (saves, "bold green" if early.saving_ns > 0 else "bold red")))
     out.print(f"recordings: {found.base.run_id}, {found.variant.run_id}", style="dim", markup=False)
 
 

@@ -21,20 +21,19 @@ from bootscope.emulator import (
     kernel_probes,
     loader_probes,
     message_probes,
+    screen_probes,
     syscall_probes,
 )
 from bootscope.emulator.probes import Hooks, argument
 from bootscope.emulator.subject import Programs, Watched
 from bootscope.image.code import Code
-from bootscope.system.load import PIXEL_BYTES
-from bootscope.system.model import FrameBuffer, System
+from bootscope.system.model import System
 from bootscope.timeline.kernel_lines import PANIC_END
 
 PANIC_TEXT = "panic"
-_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ")
+_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ", "begins ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
-_FRAME_ID = 1
 _PANIC_NS = 1_000_000_000
 """Between two words of a kernel that panics: each is a line on the serial port, its traces take no longer."""
 # Functions of the kernel, by the names they had in different versions.
@@ -59,6 +58,8 @@ class Limits:
     """Count which code runs, and go on with that for so long after the recording; None: no counting."""
     probes: tuple[str, ...] = ()
     """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (function_probes.py)."""
+    light: bool = True
+    """Whether the first pixel is looked for where there is a frame buffer; older recordings lack it."""
     syscalls: bool = False
     """Whether all system calls of all processes are recorded (syscall_probes.py)."""
     timing: tuple[Core, ...] = ()
@@ -107,6 +108,7 @@ def watch(
 
     Raises UserError for an unknown milestone.
     """
+    check_store_path(frame_path)
     if until not in watched.milestones:
         raise unknown("milestone", until, list(watched.milestones))
     w = Watch([f"tick {board.tick_ns}", *_machine(programs.kernel.arch)])
@@ -130,7 +132,8 @@ def watch(
         w.lines += [f"over {number} {arch.kernel.stack_bytes}" for number in w.numbers("exit")]
     _add_texts(w, board, watched)
     _add_calls(w, watched, programs)
-    _add_frame(w, board, watched.screen, frame_path)
+    begins = w.numbers("application.start") if watched.splash else []
+    w.lines += screen_probes.lines(board, watched.screen, frame_path, limits.light, begins)
     for idle in board.qemu.idle:
         w.lines.append(f"idle {idle.size} {idle.mask:#x} {idle.value:#x}")
     if isinstance(board.qemu.quantum_ns, int):
@@ -295,15 +298,6 @@ def _add_calls(w: Watch, watched: Watched, programs: Programs) -> None:
             w.hooks.add(MILESTONE_TEXT + name, function.address, f"once str {chain} is {told}")
 
 
-def _add_frame(w: Watch, board: Board, fb: FrameBuffer | None, path: Path) -> None:
-    if not fb:
-        return
-    check_store_path(path)
-    w.lines += [f"code {low:#x} {high:#x}" for low, high in board.qemu.user_code]
-    size = fb.stride_bytes * fb.height
-    w.lines.append(f"frame {_FRAME_ID} {fb.address:#x} {size:#x} {PIXEL_BYTES[fb.format]} {path}")
-
-
 def check_store_path(path: Path) -> None:
     """Raises UserError for a path that a watch file cannot name."""
     if any(c.isspace() or c == "#" for c in str(path)):
@@ -338,8 +332,8 @@ def _add_stops(w: Watch, until: str, board: Board) -> None:
     declared = numbers_of(w.texts, MILESTONE_TEXT + until)
     if declared:
         w.lines += [f"stop text {number}" for number in declared]
-    elif until == FIRST_FRAME:
-        w.lines.append(f"stop frame {_FRAME_ID}")
+    elif until in screen_probes.STOPS:
+        w.lines.append(screen_probes.STOPS[until])
     else:
         hooks = [n for s in board.boot_loader.stages if s.milestone == until for n in w.numbers(s.hook)]
         hooks += w.numbers(MILESTONE_TEXT + until)

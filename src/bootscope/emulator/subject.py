@@ -24,6 +24,7 @@ from bootscope.image.code import Code
 from bootscope.loaders.model import Loader
 from bootscope.system.load import milestones
 from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, System
+from bootscope.system.splash import Splash
 
 Layout = Mapping[str, int]
 Kept = Path | bytes
@@ -82,7 +83,7 @@ class Watched:
     `journal`: milestone -> fields of the record for the journal that is it.
     `image_at`: where a kernel that unpacks itself begins; None for one that is unpacked. `milestones`: all
     that can be waited for. `late_entry`: the kernel's first instruction may lie anywhere, so that the first
-    one behind its MMU counts.
+    one behind its MMU counts. `splash`: something shows a picture before the application, which is no frame.
     """
 
     process: str
@@ -92,6 +93,7 @@ class Watched:
     screen: FrameBuffer | None = None
     calls: Mapping[str, Reached] = field(default_factory=dict)
     late_entry: bool = False
+    splash: bool = False
     journal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -149,6 +151,7 @@ def watched(system: System, board: Board) -> Watched:
         # One that is not compressed begins with the kernel itself.
         (kernel.uimage_address or kernel.load_address) if kernel.image in UNPACKING_IMAGES else None,
         system.framebuffer,
+        splash=isinstance(system.splash, Splash),
         journal={
             name: milestone.journal
             for name, milestone in declared.items()

@@ -153,6 +153,7 @@ class Bench:
             said.get("quiet", 0),
             timing=(core,),
             probes=function_probes.probed(names),
+            light="\nlight " in _watched(boot),
             syscalls=SYSCALL_FILE in names.hooks.values(),
         )
         needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]

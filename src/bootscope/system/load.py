@@ -37,6 +37,7 @@ from bootscope.system.model import (
 )
 from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
+from bootscope.system.splash import FORMS, Splash
 
 LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
@@ -50,7 +51,8 @@ _LONGEST_TEXT_BYTES, _MOST_FIELDS = 120, 4
 _MOST_BYTES = 16 << 20
 """Of a TOML file."""
 
-BUILT_IN_MILESTONES = (*MILESTONES, "first-frame")
+ON_THE_SCREEN = ("first-light", "first-frame")
+BUILT_IN_MILESTONES = (*MILESTONES, *ON_THE_SCREEN)
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def milestones(system: System, loader: Loader) -> list[str]:
 
 def built_in(system: System) -> list[str]:
     """The milestones that are seen from outside."""
-    return [m for m in BUILT_IN_MILESTONES if m != "first-frame" or system.framebuffer]
+    return [m for m in BUILT_IN_MILESTONES if m not in ON_THE_SCREEN or system.framebuffer]
 
 
 def check_system(system: System, path: Path) -> None:
@@ -230,6 +232,8 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS
     yield "application.libc", system.application.libc, LIBCS
+    if isinstance(system.splash, Splash):
+        yield "splash.form", system.splash.form, FORMS
     if system.framebuffer:
         yield "framebuffer.format", system.framebuffer.format, PIXEL_BYTES
 
@@ -287,6 +291,8 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
 
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
 """Frame buffer formats that can be shown, and how long a pixel is."""
+COLOUR_BITS = {"a8r8g8b8": 0xFFFFFF, "x8r8g8b8": 0xFFFFFF, "r5g6b5": 0xFFFF}
+"""Which bits of a pixel are its colour: where none of them is set, it is black."""
 
 
 def _check_source(name: str, source: Source, path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from bootscope.core.settings import Setting
+from bootscope.system.splash import Splash
 
 SCHEMA = 1
 COMPRESSED_IMAGE = "zImage"
@@ -301,6 +302,7 @@ class System(Setting, frozen=True):
     milestones: dict[str, Milestone] = {}
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
+    splash: Splash | msgspec.UnsetType = msgspec.UNSET
 
 
 def has_loader(system: System) -> bool:

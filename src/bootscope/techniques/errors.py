@@ -21,8 +21,9 @@ def error_percent(row: Measured) -> float | None:
 
 def median_error_percent(rows: Iterable[Measured], strict: bool = False) -> tuple[float, int] | None:
     """(the median of the errors without their signs, of how many); None when there are none. When `strict`,
-    what saved or cost something without a prediction is off by 100 percent, as if none had been foreseen."""
-    measured = [row for row in rows if row.saving_ns and not row.error]
+    what saved or cost something without a prediction is off by 100 percent, as if none had been foreseen.
+    Predictions are of the whole boot: what makes another milestone sooner is not counted."""
+    measured = [row for row in rows if row.saving_ns and not row.error and not row.milestone]
     found = (100.0 if strict and row.predicted_ns is None else error_percent(row) for row in measured)
     errors = [abs(error) for error in found if error is not None]
     return (median(errors), len(errors)) if errors else None

@@ -70,6 +70,7 @@ class Recipe(Setting, frozen=True):
     `predict` are changes that `bootscope what-if` knows, and "left-out": of all that it changes, what leaves
     the kernel is what counts (see audit/forecast.py). `base` makes a system in which there is something
     to save, for a technique that the reference system follows already: `try --own-base` begins from there.
+    `milestone`: what it makes sooner, where that is not what a boot is recorded until, which may come later.
     """
 
     change: Change
@@ -77,6 +78,7 @@ class Recipe(Setting, frozen=True):
     title: str = ""
     applies: Applies = Applies()
     predict: tuple[str, ...] = ()
+    milestone: str = ""
 
 
 class Scope(Setting, frozen=True):
@@ -164,7 +166,8 @@ class Figure(msgspec.Struct, frozen=True):
 
 class Measured(msgspec.Struct, frozen=True):
     """What a recipe of a technique was worth, alone, on the reference system: the milestone without and with
-    it in ns of board time, and the two recordings. `error` says why there is none."""
+    it in ns of board time, and the two recordings. `error` says why there is none. `milestone`: that of the
+    recipe, if it has one of its own; then `later_ns` is by how much what was recorded until came later."""
 
     technique: str
     date: str
@@ -177,6 +180,8 @@ class Measured(msgspec.Struct, frozen=True):
     variant_ns: int | None = None
     saving_ns: int | None = None
     error: str = ""
+    milestone: str = ""
+    later_ns: int | None = None
 
 
 class Table(msgspec.Struct, frozen=True):

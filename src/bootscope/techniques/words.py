@@ -30,7 +30,14 @@ def measured_text(row: Measured) -> str:
     verb = "saves" if row.saving_ns >= 0 else "costs"
     predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
     works = "" if row.works else f", but {'; '.join(row.faults)}"
-    return f"{row.technique}: {verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{predicted}{works}"
+    until = f" to {row.milestone}" if row.milestone else ""
+    later = f", {_later(row.later_ns)}" if row.later_ns else ""
+    saves = f"{verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{until}"
+    return f"{row.technique}: {saves}{later}{predicted}{works}"
+
+
+def _later(ns: int) -> str:
+    return f"and makes the whole boot {span(abs(ns))} {'longer' if ns > 0 else 'shorter'}"
 
 
 def only_for(t: Technique) -> str:

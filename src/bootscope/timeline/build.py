@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bootscope.boards.profile import Board
-from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
+from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import (
     Clock,
     Cpu,
@@ -18,6 +18,7 @@ from bootscope.capture.stream import (
     Hook,
     Idle,
     Io,
+    Light,
     Record,
     Sample,
     Slept,
@@ -135,6 +136,8 @@ def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run:
     for index, record in records:
         if isinstance(record, Frame) and record.whole and record.number == 0:
             found.setdefault(FIRST_FRAME, clock.before(index))
+        elif isinstance(record, Light):
+            found.setdefault(FIRST_LIGHT, clock.before(index))
         elif isinstance(record, Text):
             name = run.watch.texts.get(record.text, "")
             if name.startswith(MILESTONE_TEXT):

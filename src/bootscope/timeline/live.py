@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, RunInfo
-from bootscope.capture.stream import Decoder, Frame, Hook, Io, Record, Text
+from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT, MILESTONE_TEXT, RunInfo
+from bootscope.capture.stream import Decoder, Frame, Hook, Io, Light, Record, Text
 from bootscope.devices.model import ConsoleByte
 from bootscope.loaders.model import LOAD
 from bootscope.timeline.build import decoders_of
@@ -70,6 +70,8 @@ class Live:
                     self.milestones.setdefault(name.removeprefix(MILESTONE_TEXT), self.now_ns)
             elif isinstance(record, Frame) and record.whole and record.number == 0:
                 self.milestones.setdefault(FIRST_FRAME, self.now_ns)
+            elif isinstance(record, Light):
+                self.milestones.setdefault(FIRST_LIGHT, self.now_ns)
 
     def _enter(self, phase: str, at_ns: int) -> None:
         """Goes on with a phase. The first one after power-on begins with the CPU, not where it is seen."""

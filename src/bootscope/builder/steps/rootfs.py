@@ -8,9 +8,11 @@ application.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
+import msgspec
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
@@ -20,11 +22,12 @@ from bootscope.builder.filesystems import KINDS, steady
 from bootscope.builder.filesystems.model import Entry, Order, write_map
 from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import packages, programs, userland
+from bootscope.builder.steps import packages, programs, splash, userland
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.system.changes import matches
 from bootscope.system.model import RootFs, System, has_modules
 from bootscope.system.named_sources import packaged_root
+from bootscope.system.splash import DRAWN, Splash
 
 IMAGE, CONTENTS, UNITS = "root.img", "contents.txt", "units.json.gz"
 MODULES = "modules"
@@ -54,6 +57,8 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
     def work(context: Context) -> None:
         make = packaged if packaged_root(system) else collect
         entries = make(context, rootfs, overlay, application_path, arch)
+        for entry in _splash(context, system.splash):
+            add_to(entries, entry)
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
         kind.make(order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
@@ -76,7 +81,11 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
     base = packages.NAME if packaged_root(system) else "busybox"
-    needs = (base, "application", *(("kernel",) if has_modules(system) else ()))
+    shown = isinstance(system.splash, Splash)
+    if shown:
+        inputs["splash"] = system.splash
+    more = (*(("kernel",) if has_modules(system) else ()), *((splash.NAME,) if shown else ()))
+    needs = (base, "application", *more)
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
 
@@ -146,11 +155,7 @@ def collect(
     """All that goes into the root file system, by path without the leading slash."""
     busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
     entries: dict[PurePosixPath, Entry] = {}
-
-    def add(entry: Entry) -> None:
-        for parent in reversed(entry.path.parents[:-1]):
-            entries.setdefault(parent, Entry(parent))
-        entries[entry.path] = entry
+    add = partial(add_to, entries)
 
     for name in (*_BASE_FOLDERS, *rootfs.folders):
         add(Entry(PurePosixPath(name)))
@@ -168,6 +173,13 @@ def collect(
         _make_room(entries, entry)
         add(entry)
     return entries
+
+
+def add_to(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
+    """Puts an entry with the folders that it lies in into a root file system, over what is there."""
+    for parent in reversed(entry.path.parents[:-1]):
+        entries.setdefault(parent, Entry(parent))
+    entries[entry.path] = entry
 
 
 def packaged(
@@ -197,6 +209,13 @@ def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Ent
         yield from overlay_entries(folder)
     program = context.results["application"] / "program"
     yield Entry(PurePosixPath(application_path.lstrip("/")), source=program, program=True)
+
+
+def _splash(context: Context, wanted: Splash | msgspec.UnsetType) -> Iterator[Entry]:
+    """The picture that is shown before the application's, or the program that draws it."""
+    if isinstance(wanted, Splash):
+        picture = context.results[splash.NAME] / splash.RESULT
+        yield Entry(_name(wanted.path), source=picture, program=wanted.form == DRAWN)
 
 
 def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:

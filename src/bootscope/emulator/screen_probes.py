@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of a watch file about the screen: when it is first lit, and when it has a whole picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from bootscope.boards.profile import Board
+from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT
+from bootscope.system.load import COLOUR_BITS, PIXEL_BYTES
+from bootscope.system.model import FrameBuffer
+
+_FRAME_ID = _LIGHT_ID = 1
+STOPS = {FIRST_FRAME: f"stop frame {_FRAME_ID}", FIRST_LIGHT: f"stop light {_LIGHT_ID}"}
+"""Milestone -> the line that ends a recording there."""
+
+
+def lines(
+    board: Board, fb: FrameBuffer | None, path: Path, light: bool, begins: Iterable[int] = ()
+) -> list[str]:
+    """A whole picture, stored by programs, the first of which is copied to `path`; it counts from the hooks
+    `begins` on. With `light`, also the first pixel that is not black, as memory is when power comes, whoever
+    stores it."""
+    if fb is None:
+        return []
+    size, cell = f"{fb.address:#x} {fb.stride_bytes * fb.height:#x}", PIXEL_BYTES[fb.format]
+    code = [f"code {low:#x} {high:#x}" for low, high in board.qemu.user_code]
+    lit = [f"light {_LIGHT_ID} {size} {cell} {COLOUR_BITS[fb.format]:#x}"] if light else []
+    later = [f"begins {hook}" for hook in begins]
+    return [*code, f"frame {_FRAME_ID} {size} {cell} {path}", *lit, *later]
