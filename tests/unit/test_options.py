@@ -120,6 +120,9 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
     (["report", "-o", "x.html"], {"--view": ["flame"], "--width": ["800"]}, "is for pictures"),
     (["report", "-o", "x.html"], {"--theme": ["dark"], "--stalls": []}, "is for pictures"),
+    (["debug", "last", "--at", "init", "--listen", "1"], {"--run": ["bt"]}, "is for gdb as bootscope starts it"),
+    (["debug", "last", "--at", "init"], {"--gdb": ["gdb"]}, "goes with --run or --listen"),
+    (["debug", "last", "--at", "init", "--json"], {"--listen": ["1"]}, "has no --json"),
     (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [
@@ -130,7 +133,7 @@ CASES = [
 
 ALWAYS = {
     "record": "board n until timeout label", "show": "boot board core view top watch",
-    "what-if": "board core jobs no_ccache",
+    "what-if": "board core jobs no_ccache", "debug": "at jobs no_ccache",
     "calibrate": "board like output top core", "compare": "top view core", "check": "save_baseline",
     "report": "output core", "serve": "host port token", "rm": "failed dry_run",
     "list": "system board kind since label sort top", "audit": "all losses pitfalls top core",
