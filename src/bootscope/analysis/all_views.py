@@ -19,6 +19,7 @@ from bootscope.analysis import (
     probe_rows,
     processes,
     silence_rows,
+    size_rows,
     storage,
     syscalls,
     unit_rows,
@@ -35,6 +36,7 @@ from bootscope.analysis.view_names import (
     NAMES,
     PROBES,
     SILENCES,
+    SIZES,
     SYSCALLS,
     UNITS,
     check_milestone,
@@ -59,6 +61,7 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
     PROBES: lambda e, s, p: probe_rows.view(e, p),
     SYSCALLS: lambda e, s, p: syscalls.view(e, p),
+    SIZES: lambda e, s, p: size_rows.view(e),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }

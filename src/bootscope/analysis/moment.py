@@ -65,4 +65,4 @@ def _board_ns(evidence: Evidence, asked: str) -> int:
             hint=f"2.345s, 345ms, or {' or '.join(close or list(milestones))}",
         )
     whole, part, unit = match[1], match[2] or "", _UNITS_NS[match[3] or "s"]
-    return int(whole) * unit + int(part or 0) * unit // 10 ** len(part)
+    return int(whole) * unit + int(part.ljust(9, "0")) * unit // 10**9
