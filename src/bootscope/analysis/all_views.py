@@ -19,7 +19,6 @@ from bootscope.analysis import (
     probe_rows,
     processes,
     silence_rows,
-    size_rows,
     storage,
     syscalls,
     unit_rows,
@@ -61,10 +60,17 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
     PROBES: lambda e, s, p: probe_rows.view(e, p),
     SYSCALLS: lambda e, s, p: syscalls.view(e, p),
-    SIZES: lambda e, s, p: size_rows.view(e),
+    SIZES: lambda e, s, p: _sizes(e),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }
+
+
+def _sizes(evidence: Evidence) -> tuple[Rows, ...]:
+    # What reads programs is loaded by no other view.
+    from bootscope.analysis import size_rows
+
+    return size_rows.view(evidence)
 
 
 def _path(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[int, int, Task]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.moment import Moment
 from bootscope.core.errors import ToolError
-from bootscope.emulator.gdb_remote import Register, Remote
+from bootscope.emulator.gdb_remote import Remote
 from bootscope.emulator.standstill import Standing
 
 
@@ -37,35 +37,23 @@ class Stopped:
 
 def stopped(evidence: Evidence, moment: Moment, machine: Standing) -> Stopped:
     """Reads the CPUs. Raises ToolError where QEMU does not answer."""
-    phase, counter = evidence.phase_at(moment.board_ns), evidence.arch.registers.counter
+    phase = evidence.phase_at(moment.board_ns)
     with Remote(machine.socket) as remote:
-        registers = remote.registers()
-        found = []
+        registers, found = remote.registers(), []
         for number, cpu in enumerate(remote.cpus()):
             remote.choose(cpu)
             held = tuple((r.name, remote.value(r), r.bits // 4) for r in registers)
-            found.append(_cpu(evidence, moment, phase, number, held, _counter(registers, counter)))
+            found.append(_cpu(evidence, moment, phase, number, held))
     return Stopped(moment, phase, machine.at_ns, machine.events, tuple(found))
 
 
-def _counter(registers: list[Register], name: str) -> str:
-    """The program counter, by the name that the target's description has for it."""
-    names = [r.name for r in registers]
-    found = next((n for n in (name, "pc", "rip", "eip") if n in names), None)
-    if found is None:
-        raise ToolError(f"QEMU's gdbstub tells no program counter among {', '.join(names)}")
-    return found
-
-
 def _cpu(
-    evidence: Evidence,
-    moment: Moment,
-    phase: str,
-    number: int,
-    held: tuple[tuple[str, int, int], ...],
-    counter: str,
+    evidence: Evidence, moment: Moment, phase: str, number: int, held: tuple[tuple[str, int, int], ...]
 ) -> Cpu:
-    pc = next(value for name, value, _ in held if name == counter)
+    counter = evidence.arch.registers.counter
+    pc = next((value for name, value, _ in held if name == counter), None)
+    if pc is None:
+        raise ToolError(f"QEMU's gdbstub tells no program counter ({counter})")
     task = evidence.slice_at(moment.board_ns, number).task
     where = evidence.names.name(phase, pc, task, moment.board_ns)
     return Cpu(number, where, evidence.who(task, moment.board_ns), held)

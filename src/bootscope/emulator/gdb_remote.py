@@ -50,7 +50,7 @@ class Remote:
 
     def __enter__(self) -> Remote:
         try:
-            self.ask("qSupported:xmlRegisters=arm,i386")
+            self.ask("qSupported")
         except ToolError:
             self._close()
             raise
