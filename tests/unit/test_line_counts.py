@@ -11,6 +11,7 @@ import pytest
 
 from bootscope.analysis.line_counts import files_of, same_code
 from bootscope.capture.usage import Block
+from bootscope.cli.source_lines import source_lines
 from bootscope.core.errors import UserError
 from bootscope.export import lcov
 from bootscope.export.base import SourceLines, Subject
@@ -127,6 +128,5 @@ def test_a_tracefile_has_what_genhtml_wants() -> None:
         *("TN:kernel", "SF:/src/a.c", "FN:3,one", "FN:5,two", "FNDA:0,one", "FNDA:2,two", "FNF:2", "FNH:1"),
         *("DA:3,0", "DA:5,2", "LF:2", "LH:1", "end_of_record"),
     ]
-    with pytest.raises(UserError, match="no program with debug information") as caught:
-        lcov.make(Subject(Trace("boot", "", 0)))
-    assert "--debug FILE" in (caught.value.hint or "")
+    with pytest.raises(UserError, match="imported boot"):
+        source_lines(Trace("boot", "", 0), ["vmlinux"])

@@ -72,7 +72,7 @@ class Export(Verb):
         option(parser, "--format", "F", "the format (default: from the file name)")
         option(parser, "-o --output", "FILE", "the file to write; - is standard output (text formats)")
         add_core_options(parser, "call paths are of waiting for memory, not of time")
-        what = "with lcov: a program with debug information (vmlinux, u-boot); can be given again"
+        what = "with lcov: a program with debug information (vmlinux, ...); can be given again"
         several(parser, "--debug", "FILE", what)
         flag(parser, "--formats", "list the formats")
 

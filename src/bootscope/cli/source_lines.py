@@ -18,6 +18,11 @@ def source_lines(boot: View | Trace, names: Sequence[str]) -> tuple[SourceLines,
     program of it, or has no debug information."""
     if isinstance(boot, Trace):
         raise UserError("which lines ran is not known of an imported boot")
+    if not names:
+        raise UserError(
+            "which lines ran is not known: no program with debug information was given",
+            hint="--debug FILE: an unstripped program, such as vmlinux, of the build that was recorded",
+        )
     # What reads programs is loaded only where they are read.
     from bootscope.analysis.line_counts import line_counts
     from bootscope.capture import usage

@@ -23,6 +23,8 @@ from bootscope.loaders.model import Hooked, Program
 
 EVERY, OWN = "gdb-multiarch", "gdb"
 _PATIENCE_S = 600
+_ADDRESSES = 1 << 64
+"""gdb's own, for any architecture: in a smaller word it would take what goes down for going up."""
 
 
 def debugger(arch: Architecture, named: str | None) -> str:
@@ -61,7 +63,7 @@ def commands(evidence: Evidence, moment: Moment, folder: Path, where: str, mappe
         "set confirm off",
         "set pagination off",
         *([f"file {first}"] if first else []),
-        *(f"add-symbol-file {path} -o {offset:#x}" for path, offset in found if path != first),
+        *(f"add-symbol-file {path} -o {offset % _ADDRESSES:#x}" for path, offset in found if path != first),
         f"target remote {where}",
     ]
 
