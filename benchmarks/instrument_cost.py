@@ -39,6 +39,7 @@ MILESTONE = "first-frame"
 COMMAND = "python benchmarks/instrument_cost.py"
 DATA = ROOT / "src" / "bootscope" / "analysis" / "instrument_costs.toml"
 PAGE = ROOT / "docs" / "instruments.md"
+TABLE = "## The instruments of the documents"
 SCHEMA = 1
 
 EXPLANATION = (
@@ -303,7 +304,13 @@ def main() -> None:
         for cost in costs:
             print(f"{cost.of.instrument:<54} {_ms(cost.ns):>12} ms {cost.percent():>8} %")
         DATA.write_text(data(costs, bench))
-        PAGE.write_text(page(costs, bench))
+        PAGE.write_text(page(costs, bench) + _table())
+
+
+def _table() -> str:
+    """What stands behind the figures on the page; it is written by hand."""
+    _, heading, text = PAGE.read_text().partition(TABLE)
+    return f"\n{heading}{text}" if heading else ""
 
 
 if __name__ == "__main__":

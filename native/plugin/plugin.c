@@ -20,6 +20,7 @@
 #include "hooks.h"
 #include "light.h"
 #include "opcode.h"
+#include "pause.h"
 #include "ports.h"
 #include "qemu_api.h"
 #include "record.h"
@@ -270,6 +271,8 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned int vcpu)
 {
 	(void)id;
 	if (vcpu == 0 && !bs_registers_find())
+		_exit(1);
+	if (vcpu == 0 && watch.pause.used && !bs_pause_start(&watch.pause))
 		_exit(1);
 	/* All of them are there when the last one is, and none has run yet. */
 	if (!bs_cpus_one() && vcpu + 1 == bs_cpus_number() && !bs_turns_start(&watch))

@@ -164,6 +164,13 @@ int64_t icount_get_raw(void) BS_WEAK;	     /* instructions, of all CPUs */
 int64_t icount_to_ns(int64_t insns) BS_WEAK;
 void icount_handle_interrupt(void *cpu, int mask) BS_WEAK;
 
+/* Likewise, and needed to have the machine stand still only: QEMU's timers, and its word for a pause. */
+#define BS_QEMU_PAUSED 4
+void timer_init_full(void *timer, void *list, int clock, int unit_ns, int attributes, void (*due)(void *),
+		     void *udata) BS_WEAK;
+void timer_mod_ns(void *timer, int64_t at_ns) BS_WEAK;
+int vm_stop(int state) BS_WEAK;
+
 /* Likewise, and needed for disks of virtio's only. */
 void bql_lock_impl(const char *file, int line) __attribute__((weak));
 void bql_unlock(void) __attribute__((weak));

@@ -203,6 +203,21 @@ static bool add_usage(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
+static bool set_pause(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v;
+	struct bs_pause *p = &w->pause;
+
+	if (p->used || l->n != 3 || !bs_number(l->word[1], &v) || v > INT64_MAX)
+		return false;
+	if (strlen(l->word[2]) >= sizeof(p->path))
+		return false;
+	p->used = true;
+	p->at_ns = (int64_t)v;
+	strcpy(p->path, l->word[2]);
+	return true;
+}
+
 static bool add_owner(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t start, now;
@@ -278,7 +293,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"part", bs_watch_add_part},
 		{"costs", bs_watch_add_costs}, {"loads", bs_watch_add_loads}, {"reads", bs_watch_add_reads},
 		{"split", bs_watch_set_split}, {"flat-passes", bs_watch_set_flat_passes},
-		{"quiet", bs_watch_set_quiet},
+		{"quiet", bs_watch_set_quiet}, {"pause", set_pause},
 	};
 	const char *what = l->word[0];
 

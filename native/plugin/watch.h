@@ -75,6 +75,8 @@
  *   limit NS                               end it at this time at the latest
  *   quiet NS                               end it when nothing was seen for so long
  *   quiet NS ID LATER                      and for LATER once hook ID was reached
+ *   pause NS FILE                          the machine stands still at this time, which is written to FILE
+ *                                          then (pause.h)
  *   owner ID CHAIN ID CHAIN                the integer in memory at the first hook says who the count
  *                                          is kept apart for, that at the second who runs from then on
  */
@@ -213,6 +215,12 @@ struct bs_usage {
 	char path[BS_PATH_BYTES];
 };
 
+struct bs_pause {
+	bool used;
+	int64_t at_ns;
+	char path[BS_PATH_BYTES];
+};
+
 struct bs_opcode {
 	uint32_t size;
 	uint64_t mask, value;
@@ -306,6 +314,7 @@ struct bs_watch {
 	struct bs_frame frame;
 	struct bs_light light;
 	struct bs_usage usage;
+	struct bs_pause pause;
 	struct bs_timing timing;
 	int64_t sample_ns, limit_ns, quiet_ns, quantum_ns;
 	uint32_t quiet_hook; /* from which on quiet_later_ns is meant; 0 for none */

@@ -69,7 +69,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["record", "stock"], REAL, "is for a real board; stock boots on an emulated one"),
     (["record", "--board", "serial:x"],
      {"--board-timeout": ["5"], "--hang-timeout": ["5"], "--no-explain": [], "--timing": [],
-      "--probe": ["kfree"], "--syscalls": [],
+      "--probe": ["kfree"], "--syscalls": [], "--counts": [],
       "--core": ["cortex-a8"], **BUILD},
      "is for systems on an emulated board"),
     (["record", "--board", "serial:x"], FARM, "is for a board of a labgrid farm"),
@@ -102,6 +102,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
     (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
+    (["export", "--formats"], {"--debug": ["vmlinux"]}, "--formats writes none"),
     (["export", "--formats"], {"--core": ["cortex-a8"], "--stalls": []}, "--formats writes none"),
     (
         ["techniques", "kernel-quiet"],
@@ -120,6 +121,9 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["compare", "last~1", "last"], {"--milestone": ["init"]}, "is for runs whose boots vary"),
     (["report", "-o", "x.html"], {"--view": ["flame"], "--width": ["800"]}, "is for pictures"),
     (["report", "-o", "x.html"], {"--theme": ["dark"], "--stalls": []}, "is for pictures"),
+    (["debug", "last", "--at", "init", "--listen", "1"], {"--run": ["bt"]}, "is for gdb as"),
+    (["debug", "last", "--at", "init"], {"--gdb": ["gdb"]}, "goes with --run or --listen"),
+    (["debug", "last", "--at", "init", "--json"], {"--listen": ["1"]}, "has no --json"),
     (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [
@@ -130,7 +134,7 @@ CASES = [
 
 ALWAYS = {
     "record": "board n until timeout label", "show": "boot board core view top watch",
-    "what-if": "board core jobs no_ccache",
+    "what-if": "board core jobs no_ccache", "debug": "at jobs no_ccache",
     "calibrate": "board like output top core", "compare": "top view core", "check": "save_baseline",
     "report": "output core", "serve": "host port token", "rm": "failed dry_run",
     "list": "system board kind since label sort top", "audit": "all losses pitfalls top core",

@@ -156,6 +156,7 @@ def test_every_verb_with_a_table_is_looked_at() -> None:
     assert set(VERBS) - looked_at - others <= {
         "apply",
         "container",
+        "debug",
         "system",
         "completion",
         "help",

@@ -35,6 +35,7 @@ from bootscope.analysis.view_names import (
     NAMES,
     PROBES,
     SILENCES,
+    SIZES,
     SYSCALLS,
     UNITS,
     check_milestone,
@@ -59,9 +60,17 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
     UNITS: lambda e, s, p: (unit_rows.recorded(e),),
     PROBES: lambda e, s, p: probe_rows.view(e, p),
     SYSCALLS: lambda e, s, p: syscalls.view(e, p),
+    SIZES: lambda e, s, p: _sizes(e),
     CPUS: lambda e, s, p: (cpu_rows.view(e, p),),
     MEMORY: lambda e, s, p: memory_rows.view(e, p),
 }
+
+
+def _sizes(evidence: Evidence) -> tuple[Rows, ...]:
+    # What reads programs is loaded by no other view.
+    from bootscope.analysis import size_rows
+
+    return size_rows.view(evidence)
 
 
 def _path(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[int, int, Task]]:

@@ -74,7 +74,7 @@ def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
     if not linked.pieces:
         raise UserError(f"run {evidence.run.run_id} does not record what its {tree} was linked from")
     loader = evidence.run.board.boot_loader
-    addresses = {"kernel": _of_kernel, loader.tree: _of_loader}.get(tree, _of_busybox)
+    addresses = {"kernel": of_kernel, loader.tree: _of_loader}.get(tree, _of_busybox)
     executed: dict[str, Ran] = {}
     for address, block in addresses(evidence, usage):
         piece = linked.at(address)
@@ -103,14 +103,14 @@ def image_sizes(linked: Objects) -> dict[str, int]:
     return found
 
 
-def _of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
+def of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
     kernel = evidence.arch.kernel.first_address
     return ((b.address, b) for b in usage.blocks if b.address >= kernel)
 
 
 def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
     """A boot loader runs where it was linked until it moves, and is over when the kernel starts."""
-    ends_ns = _virtual_ns(evidence, "kernel.start")
+    ends_ns = virtual_ns(evidence, "kernel.start")
     board, offset = evidence.run.board, evidence.timeline.loader_offset
     if not (main := board.boot_loader.last):
         return
@@ -122,7 +122,7 @@ def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
         yield (block.address - offset if moved else block.address), block
 
 
-def _virtual_ns(evidence: Evidence, hook: str) -> int:
+def virtual_ns(evidence: Evidence, hook: str) -> int:
     """Virtual time at which a hook was first reached; the end of the recording when it was not."""
     names = evidence.run.watch.hooks
     found = (r.time_ns for r in evidence.recorded if isinstance(r, Hook) and names.get(r.hook) == hook)
@@ -130,21 +130,23 @@ def _virtual_ns(evidence: Evidence, hook: str) -> int:
 
 
 def _of_busybox(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
-    """Code of BusyBox: (address as it was linked, block).
+    programs = msgspec.json.decode(evidence.load(objects.PROGRAMS), type=dict[str, Program])
+    program = programs.get(BUSYBOX)
+    return of_program(evidence, usage, BUSYBOX, program) if program else iter(())
+
+
+def of_program(evidence: Evidence, usage: Usage, path: str, program: Program) -> Iterator[tuple[int, Block]]:
+    """Code of the program at a path of the target: (address as it was linked, block).
 
     A block is told by whom it belonged to when it first ran; what first ran after the recording belongs
     to whoever has something mapped there.
     """
-    programs = msgspec.json.decode(evidence.load(objects.PROGRAMS), type=dict[str, Program])
-    program = programs.get(BUSYBOX)
-    if not program:
-        return
     times = [record.time_ns for record in evidence.recorded]
     for block in usage.blocks:
         if block.address >= evidence.arch.kernel.first_address:
             continue
         mapped = _mapped(evidence, times, block)
-        if mapped and mapped.path == BUSYBOX:
+        if mapped and mapped.path == path:
             address = program.linked(mapped.in_file(block.address))
             if address is not None:
                 yield address, block

@@ -27,6 +27,8 @@ PROBES = "probes"
 """A view that only boots have of which functions were asked for: `record --probe`."""
 SYSCALLS = "syscalls"
 """A view that only boots have whose system calls were recorded: `record --syscalls`."""
+SIZES = "sizes"
+"""Bytes of the programs; nothing that takes time, so no part of a report."""
 CPUS = "cpus"
 """A view that only boots of several CPUs have."""
 

@@ -38,23 +38,28 @@ def _count(args: argparse.Namespace, store: Store, before: View, core: Core) -> 
     from bootscope.core.paths import cache_dir
     from bootscope.search.bench import Bench
 
-    loaded = _system_of(before, core)
+    files = _files(before.run.info.system.name)
+    loaded = system_of(
+        before,
+        f"was not counted for these caches of {core.name}, and ",
+        f"bootscope record {files} --timing --core FILE.toml, of a core with such caches "
+        "(bootscope help cores)",
+    )
     watcher = progress(quiet=args.json)
     bench = Bench(store, runner(args, Cache(cache_dir()), watcher), watcher, observer(args.json))
     bench.count(before.run, before.boot, loaded, core)
 
 
-def _system_of(before: View, core: Core) -> LoadedSystem:
-    """What a run was recorded of. Raises UserError where that is known by its files only."""
+def system_of(before: View, why: str, hint: str) -> LoadedSystem:
+    """What a run was recorded of. Raises UserError where that is known by its files only: `why` says what it
+    is wanted for."""
     info = before.run.info
     try:
         return load_system(info.system.name)
     except UserError as error:
         raise UserError(
-            f"{info.run_id} was not counted for these caches of {core.name}, and cannot be booted again by "
-            f"its name, {info.system.name}: {error.message}",
-            hint=f"bootscope record {_files(info.system.name)} --timing --core FILE.toml, of a core "
-            "with such caches (bootscope help cores)",
+            f"{info.run_id} {why}cannot be booted again by its name, {info.system.name}: {error.message}",
+            hint=hint,
         ) from error
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from bootscope.analysis.uncertainty import brief, uncertainty
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
-from bootscope.cli.arguments import flag, option
+from bootscope.cli.arguments import flag, option, several
 from bootscope.cli.common import refuse
 from bootscope.cli.core_options import add_core_options, call_paths, core_of
 from bootscope.cli.output import write_file
+from bootscope.cli.source_lines import source_lines
 from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
@@ -71,17 +72,25 @@ class Export(Verb):
         option(parser, "--format", "F", "the format (default: from the file name)")
         option(parser, "-o --output", "FILE", "the file to write; - is standard output (text formats)")
         add_core_options(parser, "call paths are of waiting for memory, not of time")
+        what = "with lcov: a program with debug information (vmlinux, ...); can be given again"
+        several(parser, "--debug", "FILE", what)
         flag(parser, "--formats", "list the formats")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
-            refuse(args, ("format", "output", "core", "stalls"), "writes a boot; --formats writes none")
+            refuse(
+                args, ("format", "output", "core", "stalls", "debug"), "writes a boot; --formats writes none"
+            )
             return list_formats(args.json)
         exporter = chosen(args)
+        if not exporter.sources:
+            refuse(args, ("debug",), "is for the format lcov")
         store = open_store()
         boot_id, boot = boot_of(store, args.run, core_of(args))
         subject = subject_of(boot_id, boot)
         subject = replace(subject, trace=call_paths(subject.trace, args.stalls))
+        if exporter.sources:
+            subject = replace(subject, lines=source_lines(boot, args.debug))
         others = _others(store, args.run, boot_id)
         if exporter.whole_run:
             subject = replace(subject, boots=_rows(store, boot_id))

@@ -40,7 +40,7 @@ from bootscope.timeline.build import timeline
 
 FAILED = 3
 _LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
-_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls")
+_EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls", "counts")
 """Options that are for an emulated board alone."""
 _NO_CLUSTER = "is for systems that bootscope builds, and for boards of a labgrid farm"
 
@@ -78,6 +78,7 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         "probes: kfree, kernel:kfree; can be given again",
     )
     flag(parser, "--syscalls", "record all system calls of all processes, for show --view syscalls")
+    flag(parser, "--counts", "count how often each instruction runs, for export --format lcov")
     renamed(parser, "--limit", "board_timeout", type=float)
     renamed(parser, "--hang", "hang_timeout", type=float)
 
@@ -137,7 +138,9 @@ class Record(Verb):
             _refuse_image_options(args)
             return _record_board(args)
         if args.no_explain:
-            refuse(args, ("probe", "syscalls"), "needs to know who runs, which --no-explain leaves out")
+            refuse(
+                args, ("probe", "syscalls", "counts"), "needs to know who runs, which --no-explain leaves out"
+            )
         image = record_image.is_image(args.system)
         of_image = image or named_image.image_of(args.system, None) is not None
         limits = Limits(
@@ -147,6 +150,7 @@ class Record(Verb):
             timing=_timing(args),
             probes=tuple(args.probe),
             syscalls=args.syscalls,
+            usage_after_ns=0 if args.counts else None,
         )
         if image:
             return _record_image(args, limits)

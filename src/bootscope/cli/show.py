@@ -15,6 +15,7 @@ from bootscope.analysis.view_names import (
     NAMES,
     PROBES,
     SILENCES,
+    SIZES,
     SYSCALLS,
     UNITS,
 )
@@ -77,7 +78,7 @@ class Show(Verb):
         )
         parser.add_argument(
             "--view",
-            choices=(*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS),
+            choices=(*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS, SIZES),
             help="explain one thing in detail",
         )
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")
@@ -94,6 +95,8 @@ class Show(Verb):
             return watch(open_store(), args)
         if args.phase and not args.view:
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
+        if args.phase and args.view == SIZES:
+            raise UserError("--phase: the bytes of programs are of no phase")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
             raise UserError("--to goes with --view critical-path, and without --phase")
         if args.sort and not args.view:

@@ -10,6 +10,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "record": ("record:Record", "boot a system on a board N times, and record everything"),
     "import": ("imports:Import", "read existing logs and traces, and join them on one clock"),
     "show": ("show:Show", "show where the time of a recorded boot goes"),
+    "debug": ("debug:Debug", "stop a recorded boot at a moment: its registers, or gdb"),
     "what-if": ("whatif:WhatIf", "predict the effect of changes, from a recording"),
     "calibrate": (
         "calibrate:Calibrate",
@@ -82,7 +83,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 GROUPS = {
     "Measure": ("record", "import", "calibrate"),
-    "Understand": ("show", "compare", "report", "serve", "export", "image"),
+    "Understand": ("show", "compare", "report", "serve", "export", "image", "debug"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
     "Guard": ("check", "history", "bisect"),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),

@@ -116,6 +116,7 @@ def _emulated(archs: Sequence[Architecture]) -> list[Check]:
         Check("plugin's sources", _there(there), there, True, str(plugin_source_dir()), hints.REINSTALL),
         *(_file(name, *_FILES[name]) for name in _EMULATED_FILES),
         *map(_cross_library, first),
+        *_tools(["gdb-multiarch"], required=False),
         _folder(cache_dir(), "cache", CARD_BYTES),
     ]
 

@@ -94,6 +94,14 @@ OPTIONAL_TOOLS = {
     )
 }
 """What is needed only by systems that ask for it."""
+DEBUGGERS = {
+    tool.name: tool
+    for tool in (
+        Tool("gdb-multiarch", "gdb-multiarch", "looks into a boot that stands still (debug --run)"),
+        Tool("gdb", "gdb", "the same, of boards of this computer's architecture"),
+    )
+}
+"""What looks into a machine; only `debug` asks for it."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 @cache
 def look_up(name: str) -> Found:
     """What is known of the tool called `name`, asked once in the life of this process."""
-    tool = TOOLS.get(name) or OPTIONAL_TOOLS[name]
+    tool = TOOLS.get(name) or OPTIONAL_TOOLS.get(name) or DEBUGGERS[name]
     if not shutil.which(name, path=search_path()):
         return Found(tool, None)
     output = run([name, *tool.arguments], check=False, timeout_s=60).output

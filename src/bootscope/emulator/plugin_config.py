@@ -223,7 +223,7 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks, kernel = w.hooks, programs.kernel
     w.lines += loader_probes.add_starts(hooks, board.boot_loader, programs.loader, board.addresses)
     hooks.add("kernel.image", watched.image_at, "once")
-    start = _kernel_start(board, kernel)
+    start = kernel_start(board, kernel)
     unpacks = watched.image_at is not None
     hooks.add("kernel.start", start, _once_there(start, board, watched, programs) if unpacks else "once")
     if watched.late_entry:
@@ -251,7 +251,7 @@ def _once_there(start: int, board: Board, watched: Watched, programs: Programs) 
     return f"once if {register} {start:#x}" if shared and register else "once"
 
 
-def _kernel_start(board: Board, kernel: Code) -> int:
+def kernel_start(board: Board, kernel: Code) -> int:
     """Where the kernel starts before its MMU is on. Kernels for some SoCs leave more room before them, and
     those for many SoCs as much as any of theirs needs."""
     entries = kernel.arch.kernel

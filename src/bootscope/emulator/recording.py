@@ -13,6 +13,7 @@ import os
 import platform
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -29,7 +30,7 @@ from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, visible
 from bootscope.cores.profile import load_core
-from bootscope.emulator import initcall_table, qemu, timing_pass
+from bootscope.emulator import initcall_table, qemu, standstill, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
 from bootscope.emulator.subject import Subject, of_build
 from bootscope.system.model import System
@@ -86,9 +87,7 @@ class Order:
 
 def record_run(store: Store, order: Order, observer: Observer, run_id: str = "") -> str:
     """Records a system that was built, and returns the run; raises what :func:`record_boots` does."""
-    subject = of_build(order.system, order.board, order.built)
-    task = Task(subject, order.board, order.plugin, order.until, order.boots, order.timeout_s, order.limits)
-    return record_boots(store, task, observer, run_id)
+    return record_boots(store, _task(order), observer, run_id)
 
 
 def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "") -> str:
@@ -128,9 +127,22 @@ def _counting(task: Task) -> Task:
 def count_boot(order: Order, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
     """The counting passes of an order, of a boot in the store that was recorded from the same build: what was
     counted is kept beside it. Raises what timing_pass.count does."""
+    _count(_task(order), run, folder, info, observer)
+
+
+def stand(
+    order: Order, info: BootInfo, folder: Path, at_ns: int, listen: str
+) -> contextlib.AbstractContextManager[standstill.Standing]:
+    """The machine of an order, as it stands still at a virtual time of a boot in the store that was recorded
+    from the same build (its folder, what is known of it). Raises what standstill.standing does."""
+    task = _task(order)
+    made = partial(_watch, task)
+    return standstill.standing(task.board, made, _power(task, folder), (info, folder), at_ns, listen)
+
+
+def _task(order: Order) -> Task:
     subject = of_build(order.system, order.board, order.built)
-    task = Task(subject, order.board, order.plugin, order.until, 1, order.timeout_s, order.limits)
-    _count(task, run, folder, info, observer)
+    return Task(subject, order.board, order.plugin, order.until, order.boots, order.timeout_s, order.limits)
 
 
 def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:

@@ -11,6 +11,7 @@ from bootscope.export import (
     csv,
     grabserial,
     junit,
+    lcov,
     markdown,
     openmetrics,
     perfetto,
@@ -41,6 +42,8 @@ EXPORTERS = (
              (".prom", ".txt"), openmetrics.make),
     Exporter("junit", "JUnit XML: milestones and phases as test cases",
              "GitLab, Jenkins, GitHub actions that read JUnit", (".xml",), junit.make),
+    Exporter("lcov", "how often each line of the sources ran, as lcov writes it",
+             "genhtml, lcov, editors that show coverage", (".info",), lcov.make, sources=True),
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from bootscope.cores.profile import Core
 from bootscope.emulator import function_probes, qemu
 from bootscope.emulator.executor import Executor, Here
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
-from bootscope.emulator.recording import Observer, Order, count_boot
+from bootscope.emulator.recording import Observer, Order, count_boot, stand
+from bootscope.emulator.standstill import Standing
 from bootscope.system.load import LoadedSystem
 
 PATIENCE_S = 7200
@@ -139,26 +141,51 @@ class Bench:
         """
         if not boot.info.complete:
             raise UserError(f"boot {boot.info.boot_id} did not reach its milestone: {boot.info.message}")
+        instead = f"bootscope record {loaded.system.name} --timing --core {core.name}"
+        order = self._again(run, boot, loaded, instead)
+        with self._used(order):
+            limits = replace(order.limits, timing=(core,))
+            count_boot(replace(order, limits=limits), run.info, boot.path, boot.info, self.observer)
+
+    @contextlib.contextmanager
+    def standing(
+        self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, at_ns: int, listen: str = ""
+    ) -> Iterator[Standing]:
+        """A stored boot, booted again up to a virtual time, at which the machine stands still.
+
+        Raises UserError where the system is not any more what was recorded; ToolError as a build and
+        :func:`bootscope.emulator.standstill.standing` do.
+        """
+        order = self._again(run, boot, loaded, f"bootscope record {loaded.system.name}")
+        with self._used(order), stand(order, boot.info, boot.path, at_ns, listen) as machine:
+            yield machine
+
+    def _again(self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, instead: str) -> Order:
+        """The order by which a stored boot was recorded. Raises UserError where it is of another build, with
+        what to run `instead`."""
         order = self._order(loaded, run.info.board, run.info.until, 1)
         if order.built.build_id != run.info.build_id:
             raise UserError(
                 f"{run.info.run_id} is of build {run.info.build_id[:12]}, and {loaded.system.name} is build "
                 f"{order.built.build_id[:12]} now: counts of another build say nothing of this one",
-                hint=f"bootscope record {loaded.system.name} --timing --core {core.name}",
+                hint=instead,
             )
-        said = _limits_of(boot)
-        names = run.info.watch
+        said, names = _limits_of(boot), run.info.watch
         limits = Limits(
             said.get("limit", 0),
             said.get("quiet", 0),
-            timing=(core,),
+            explain=_SWITCH in names.hooks.values(),
             probes=function_probes.probed(names),
             light="\nlight " in _watched(boot),
             syscalls=SYSCALL_FILE in names.hooks.values(),
         )
-        needed = [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
-        with self.runner.cache.use(needed):
-            count_boot(replace(order, limits=limits), run.info, boot.path, boot.info, self.observer)
+        return replace(order, limits=limits)
+
+    def _used(self, order: Order) -> contextlib.AbstractContextManager[None]:
+        """Keeps what an order boots from being thrown out of the cache meanwhile."""
+        return self.runner.cache.use(
+            [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
+        )
 
     def unanswered(self, loaded: LoadedSystem) -> tuple[str, ...]:
         """Which of the milestones that a system requires it does not come to, and why; each is a boot of its

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded boot, booted again up to a moment, where the machine stands still for whoever looks at it.
+
+The plugin stops the machine by its virtual clock (native/plugin/pause.h), and QEMU's gdbstub lets a debugger
+in. A boot is exact, so that what is seen is what the recorded boot was like: all events up to the moment are
+compared with its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bootscope.boards.profile import Board
+from bootscope.capture import counted, record, stream
+from bootscope.capture.record import BootInfo
+from bootscope.core import process
+from bootscope.core.errors import ToolError
+from bootscope.devices.model import in_option
+from bootscope.emulator import qemu
+from bootscope.emulator.plugin_config import Watch, check_store_path
+
+_POLL_S = 0.05
+_PATIENCE = 8
+"""How many times longer than the recorded boot it may take."""
+SOCKET = "gdb.sock"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A machine that stands still.
+
+    `socket`: where its gdbstub listens; `at_ns`: virtual time of the first instruction that was not executed;
+    `events`: how many there were, all of the recorded boot; `ended`: waits for QEMU's end.
+    """
+
+    socket: Path
+    at_ns: int
+    events: int
+    ended: Callable[[], None]
+
+
+@contextmanager
+def standing(
+    board: Board,
+    made: Callable[[Path], Watch],
+    power: qemu.Power,
+    boot: tuple[BootInfo, Path],
+    at_ns: int,
+    listen: str = "",
+) -> Iterator[Standing]:
+    """Boots a recorded `boot` (what is known of it, its folder) again, up to the virtual time `at_ns`.
+
+    `made` gives the watch that it was recorded with, for another folder; `power` what it was booted from;
+    `listen`: host and port of the gdbstub instead of a socket. Raises ToolError when it is another boot, or
+    QEMU fails.
+    """
+    info, folder = boot
+    first = stream.read(folder / record.STREAM)
+    # The path of a socket is short, and a store may lie deep.
+    scratch = Path(tempfile.mkdtemp(prefix="bootscope-"))
+    paused, socket = scratch / "paused", scratch / SOCKET
+    try:
+        check_store_path(scratch)
+        watch = made(scratch)
+        watch.lines.append(f"pause {at_ns} {paused}")
+        power = replace(
+            power,
+            watch=scratch / record.WATCH,
+            stream=scratch / record.STREAM,
+            log=scratch / record.EMULATOR_LOG,
+        )
+        power.watch.write_text(watch.text())
+        where = f"tcp:{listen}" if listen else f"unix:{in_option(socket)},server=on,wait=off"
+        with power.log.open("wb") as log:
+            child = process.spawn(
+                [*qemu.command(board, power), "-gdb", where], stdout=log.fileno(), stderr=subprocess.STDOUT
+            )
+        try:
+            _wait(child, paused, power.log, info)
+            events = _same(info, power.stream, first, at_ns)
+            yield Standing(socket, int(paused.read_text()), events, lambda: _wait_end(child))
+        finally:
+            process.end(child)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _wait(child: subprocess.Popen[bytes], paused: Path, log: Path, info: BootInfo) -> None:
+    """Waits until the machine stands still."""
+    until = time.monotonic() + 60 + _PATIENCE * max(info.host_ms, 1000) / 1000
+    while not paused.exists():
+        if child.poll() is not None:
+            said = log.read_bytes()[-400:].decode("utf-8", "replace").strip()
+            raise ToolError(
+                f"boot {info.boot_id}, booted again, ended before that moment: {said or 'no reason'}"
+            )
+        if time.monotonic() > until:
+            raise ToolError(f"boot {info.boot_id}, booted again, does not come to that moment")
+        time.sleep(_POLL_S)
+
+
+def _wait_end(child: subprocess.Popen[bytes]) -> None:
+    while child.poll() is None:
+        time.sleep(_POLL_S)
+
+
+def _same(info: BootInfo, path: Path, first: list[stream.Record], at_ns: int) -> int:
+    """How many events there were, all of which are those of the recorded boot. Raises ToolError when one is
+    not, or one is missing."""
+    again = [entry for entry in stream.read(path) if counted.is_event(entry)]
+    known = [entry for entry in first if counted.is_event(entry)]
+    before = sum(entry.time_ns < at_ns for entry in known)
+    # What belongs to the moment itself may be there or not.
+    if again != known[: len(again)] or len(again) < before:
+        raise ToolError(
+            f"boot {info.boot_id}, booted again, was another boot",
+            hint="was QEMU, or an image, changed in between? record it again",
+        )
+    return len(again)
