@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 from bootscope.core.errors import UserError
-from bootscope.inventory import boot_scripts, initcalls, systemd
+from bootscope.inventory import boot_scripts, initcalls, systemd, unused_files
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.single_script import single_script
-from bootscope.inventory.spare_commands import spare_commands
 from bootscope.inventory.start_scripts import ROLES, StartScripts
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
@@ -147,12 +146,6 @@ def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) 
     return find
 
 
-def _spare_commands(known: Inventory) -> str:
-    if not known.knows(Part.FILES, Part.SCRIPTS):
-        raise UserError("the files of the root file system are not known")
-    return spare_commands(known.files, known.scripts)
-
-
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
@@ -165,7 +158,6 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "seed_script": _of_scripts(lambda scripts: scripts.path("seed")),
     "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
     "mergeable_start_scripts": _of_scripts(single_script),
-    "spare_commands": _spare_commands,
     "setup_scripts": _of_scripts(lambda scripts: scripts.setup),
     "other_scripts": _of_scripts(lambda scripts: scripts.after_setup),
     "early_tens": _of_scripts(lambda scripts: scripts.tens[0], application=True),
@@ -175,6 +167,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **boot_scripts.FOUND,
     **initcalls.FOUND,
     **systemd.FOUND,
+    **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""
