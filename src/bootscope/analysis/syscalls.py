@@ -49,6 +49,7 @@ CALLS = (
     Column("result", "result", "text"),
 )
 _LARGEST_ERROR = 4095
+_REMOVES = ("unlink", "unlinkat", "rmdir")
 
 
 def recorded(evidence: Evidence) -> bool:
@@ -66,10 +67,16 @@ def calls(evidence: Evidence) -> list[dict[str, Cell]]:
 
 
 def looked_up(evidence: Evidence) -> list[str]:
-    """The names of all files that the boot looked up, also of those that the kernel itself did, as given."""
+    """The names of all files that the boot looked up, also those that the kernel starts by itself, as given. What
+    a process looks up to remove it, as switch_root does with an initramfs, is not among them."""
     numbers = {n for n, name in evidence.run.watch.hooks.items() if name == SYSCALL_FILE}
-    records = (r for r in evidence.records if isinstance(r, Hook) and r.hook in numbers)
-    return list(dict.fromkeys(text(record.text) for record in records))
+    names = {text(r.text) for r in evidence.records if isinstance(r, Hook) and r.hook in numbers}
+    files = _files(evidence, [call for call, _ in pairs(evidence, SYSCALL, takes_caller=False)])
+    removed = {(c.task, name) for c, own in files.items() if c.text in _REMOVES for name in own}
+    by_programs = {name for own in files.values() for name in own}
+    used = {name for call, own in files.items() for name in own if (call.task, name) not in removed}
+    # The kernel unpacks an initramfs by names without a slash before them.
+    return sorted(used | {name for name in names - by_programs if name.startswith("/")})
 
 
 def _files(evidence: Evidence, found: Iterable[Call]) -> dict[Call, list[str]]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
+from bootscope.inventory import driver_parameters, searches
 from bootscope.inventory import log_indicators as logged
-from bootscope.inventory import searches
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import BUILT, LOADER_PHASES
@@ -116,6 +116,9 @@ INDICATORS = {
         "the time-out of deferred probes",
         lambda facts: logged.deferred_timeout(facts) or "",
         logged.deferred_timeout,
+    ),
+    "driver-parameters": Indicator(
+        "drivers that take long and have parameters", driver_parameters.shown, lambda known: None
     ),
     "library-search": Indicator(
         "programs that search for their libraries", searches.by_calls, searches.by_files

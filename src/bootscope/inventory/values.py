@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 from bootscope.core.errors import UserError
-from bootscope.inventory import boot_scripts, initcalls, systemd, unused_files
+from bootscope.inventory import boot_scripts, driver_parameters, initcalls, systemd, unused_files
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.start_scripts import ROLES, StartScripts
@@ -165,6 +165,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     **boot_scripts.FOUND,
+    **driver_parameters.FOUND,
     **initcalls.FOUND,
     **systemd.FOUND,
     **unused_files.FOUND,
