@@ -67,8 +67,8 @@ def calls(evidence: Evidence) -> list[dict[str, Cell]]:
 
 
 def looked_up(evidence: Evidence) -> list[str]:
-    """The names of all files that the boot looked up, also those that the kernel starts by itself, as given. What
-    a process looks up to remove it, as switch_root does with an initramfs, is not among them."""
+    """The names of all files that the boot looked up, also those that the kernel starts by itself, as given.
+    What a process looks up to remove it, as switch_root does with an initramfs, is not among them."""
     numbers = {n for n, name in evidence.run.watch.hooks.items() if name == SYSCALL_FILE}
     names = {text(r.text) for r in evidence.records if isinstance(r, Hook) and r.hook in numbers}
     files = _files(evidence, [call for call, _ in pairs(evidence, SYSCALL, takes_caller=False)])

@@ -29,8 +29,8 @@ _PORT = r"\bttyS(\d+) at "
 
 @dataclass(frozen=True)
 class Value:
-    """A value for a parameter of a driver: its module, its name, the initcall in which it works, and the text;
-    empty: the number of serial ports that the boot found."""
+    """A value for a parameter of a driver: its module, its name, the initcall in which it works, and the
+    text; empty: the number of serial ports that the boot found."""
 
     module: str
     name: str

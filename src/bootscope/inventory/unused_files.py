@@ -14,7 +14,6 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from bootscope.analysis import syscalls
-from bootscope.analysis.blocks import ROOT_PARTITION
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
@@ -44,14 +43,14 @@ def used_sectors(known: Inventory) -> str:
     much again for the file system, updates and logs, and no less than 8 MiB; empty where it is no smaller."""
     unused = set(_unused(known, _looked_up(known)))
     assert isinstance(known, Recorded)
-    blocks, left = known.view.evidence.blocks, 0
-    extents = known.view.run.info.system.extents
-    for root in (extent for extent in extents if extent.name == ROOT_PARTITION):
-        pieces = list(blocks.split(root.sector, root.sectors))
-        left = sum(p.sectors for p in pieces if p.name not in unused and p.name in known.files)
-        aligned = -(-max(_SMALLEST_SECTORS, left * 3 // 2) // _ALIGNED_SECTORS) * _ALIGNED_SECTORS
-        return str(aligned) if aligned < root.sectors else ""
-    raise UserError("the partition of the root file system is not known")
+    sizes = [known.settings.get(f"card.root_{name}", "") for name in ("sector", "sectors")]
+    if not all(size.isdecimal() for size in sizes):
+        raise UserError("the partition of the root file system is not known")
+    first, sectors = map(int, sizes)
+    pieces = known.view.evidence.blocks.split(first, sectors)
+    left = sum(p.sectors for p in pieces if p.name not in unused and p.name in known.files)
+    aligned = -(-max(_SMALLEST_SECTORS, left * 3 // 2) // _ALIGNED_SECTORS) * _ALIGNED_SECTORS
+    return str(aligned) if aligned < sectors else ""
 
 
 def _looked_up(known: Inventory) -> set[str]:
