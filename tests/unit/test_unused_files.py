@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.inventory.unused_files import FOUND, behind, shortest
-from tests.unit.known_builders import inventory_of
+
+from .known_builders import inventory_of
+from .lab_scenes import MS, boot, known
 
 FILES = {
     "/bin": "-> usr/bin",
@@ -45,7 +48,23 @@ def test_a_folder_goes_whole_where_nothing_is_left_in_it() -> None:
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_without_system_calls_nobody_knows(name: str) -> None:
+def test_without_a_recording_nobody_knows(name: str) -> None:
     with pytest.raises(UserError, match="not known") as told:
         FOUND[name](inventory_of())
     assert "--syscalls" in str(told.value.hint)
+
+
+def test_without_system_calls_programs_that_nothing_ran_are_known(store: Store) -> None:
+    story = boot().hook("execve", text=b"/usr/bin/camera").hook("exec", text=b"camera").work(MS).sample()
+    files = {
+        **{f"/usr/bin/{name}": "-> /bin/busybox" for name in ("wc", "vi", "killall")},
+        "/bin/busybox": "program 0123456789abcdef",
+        "/bin/sh": "-> busybox",
+        "/sbin/reboot": "-> ../bin/busybox",
+        "/usr/share/font": "file 0123456789abcdef",
+        "/usr/lib/libx.so.1": "file 0123456789abcdef",
+    }
+    facts = known(store, story.records, files=files)
+    unused = FOUND["unused_files"](facts).split()
+    # Scripts run killall and begin with #!/bin/sh; nothing tells of a font, and init may reboot.
+    assert unused == ["/usr/bin/vi", "/usr/bin/wc"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of the root file system that a boot with recorded system calls never looked up.
+"""Files of the root file system that a boot never looked up.
 
 By evidence, and with care for what happens later: configuration stays, and so does what a start script or
 another configuration file runs by name. A name that a program looked up from a folder of its own keeps all
-files of that name.
+files of that name. A boot that was recorded without its system calls tells of programs alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _KEPT = ("/etc", "/dev", "/var", "/root", "/home", "/lib/modules", "/usr/lib/mod
 """Configuration, data and drivers: what they are for may come after the boot."""
 _BUILTINS = frozenset({"[", "[[", "echo", "false", "kill", "printf", "test", "true"})
 """What the shell does itself: a script that says it needs no file of that name."""
+_PROGRAMS = ("bin", "sbin")
 _LATER = frozenset({"halt", "login", "poweroff", "reboot", "shutdown", "sulogin"})
 """What init and getty run by themselves, after the boot."""
 _MOST_LINKS = 40
@@ -33,7 +34,7 @@ _ALIGNED_SECTORS = 2048
 
 def unused_files(known: Inventory) -> str:
     """Patterns, one for each path: of a file or link that nothing looked up, or of a folder with nothing else
-    in it. Empty where all is used. Raises UserError without a boot that recorded system calls."""
+    in it. Empty where all is used. Raises UserError without a recorded boot."""
     used = _looked_up(known)
     return " ".join(glob.escape(path) for path in shortest(known.files, _unused(known, used), used))
 
@@ -55,20 +56,31 @@ def used_sectors(known: Inventory) -> str:
 
 def _looked_up(known: Inventory) -> set[str]:
     """All paths of the root file system that the boot looked up, with what links led to."""
-    if not isinstance(known, Recorded) or not syscalls.recorded(known.view.evidence):
+    if not isinstance(known, Recorded):
         raise UserError(
             "which files the boot looks up is not known", hint="bootscope record --syscalls tells"
         )
     if not known.knows(Part.FILES, Part.SCRIPTS):
         raise UserError("the files of the root file system are not known")
-    names = syscalls.looked_up(known.view.evidence)
+    evidence = known.view.evidence
+    if syscalls.recorded(evidence):
+        names = syscalls.looked_up(evidence)
+    else:
+        names = [run.file for task in evidence.scene.tasks for run in task.execs]
     return behind(known.files, [*names, known.settings.get("application.path", "")])
 
 
 def _unused(known: Inventory, used: Container[str]) -> list[str]:
-    """Paths of files and links."""
+    """Paths of files and links. Which files were only read or asked for is known by system calls alone."""
+    assert isinstance(known, Recorded)
+    alone = not syscalls.recorded(known.view.evidence)
     spare = [path for path, what in known.files.items() if what != "folder" and path not in used]
-    return [path for path in spare if not _kept(path, known)]
+    spare = [path for path in spare if not alone or posixpath.basename(posixpath.dirname(path)) in _PROGRAMS]
+    spare = [path for path in spare if not _kept(path, known)]
+    gone = set(spare)
+    # What a link that stays leads to stays with it.
+    needed = behind(known.files, (path for path in known.files if path not in gone))
+    return [path for path in spare if path not in needed]
 
 
 def _kept(path: str, known: Inventory) -> bool:
@@ -81,11 +93,11 @@ def _kept(path: str, known: Inventory) -> bool:
     if name in _LATER or ".so" in name:
         return True
     mentioned = name not in _BUILTINS and any(runs(text, name) for text in known.scripts.values())
-    return mentioned or any(path in re.split(r"[\s:;'\"=]", text) for text in known.scripts.values())
+    return mentioned or any(path in re.split(r"[\s:;'\"=!]", text) for text in known.scripts.values())
 
 
 FOUND = {"unused_files": unused_files, "used_sectors": used_sectors}
-"""Placeholders, and what finds their values in a system; all need the system calls of its boot."""
+"""Placeholders, and what finds their values in a system; `try` records a boot's system calls for them."""
 
 
 def behind(files: Mapping[str, str], names: Iterable[str]) -> set[str]:
