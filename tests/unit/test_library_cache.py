@@ -12,7 +12,7 @@ import pytest
 
 from bootscope.arch.registry import ARCHITECTURES
 from bootscope.builder.filesystems.model import Entry
-from bootscope.builder.library_cache import _rank, content
+from bootscope.builder.library_cache import rank, content
 from bootscope.core.errors import ToolError
 
 X86 = ARCHITECTURES["x86-64"]
@@ -73,7 +73,7 @@ def test_libraries_of_other_architectures_are_marked_as_theirs(name: str, kind: 
 def test_numbers_in_names_are_compared_as_numbers() -> None:
     """As the loader does, which halves the list until it has the name."""
     names = ["liba.so.10", "liba.so.9", "liba.so", "liba1.so", "libab.so", "liba.so.9.1"]
-    assert sorted(names, key=_rank) == [
+    assert sorted(names, key=rank) == [
         "liba.so",
         "liba.so.9",
         "liba.so.9.1",

@@ -39,15 +39,15 @@ def test_a_search_for_libraries_ends_with_the_loader() -> None:
 
 
 def test_what_is_asked_once_or_twice_is_in_order() -> None:
-    opened = [row("openat", "/etc/passwd") for _ in range(calls._OFTEN)]
+    opened = [row("openat", "/etc/passwd") for _ in range(calls.OFTEN)]
     assert sums(*opened) == {}
-    assert sums(*opened, row("openat", "/etc/passwd")) == {calls.AGAIN: calls._OFTEN}
+    assert sums(*opened, row("openat", "/etc/passwd")) == {calls.AGAIN: calls.OFTEN}
     # Another process, another program of the same process, another way of asking: not again.
     assert sums(*opened, row("openat", "/etc/passwd", pid=8)) == {}
     assert sums(*opened, row("execve", "/bin/other", "0"), row("openat", "/etc/passwd")) == {}
     assert sums(*opened, row("statx", "/etc/passwd")) == {}
-    asked = [row("statx", "/etc/passwd", "0") for _ in range(calls._OFTEN + 1)]
-    assert sums(*asked) == {calls.ASKED: calls._OFTEN}
+    asked = [row("statx", "/etc/passwd", "0") for _ in range(calls.OFTEN + 1)]
+    assert sums(*asked) == {calls.ASKED: calls.OFTEN}
 
 
 def test_bytes_one_by_one_and_polls() -> None:

@@ -39,7 +39,7 @@ _STARTS, _LOADED = "execve", "set_tid_address"
 """What a dynamic program begins with, and what glibc's loader does once it has all libraries (2.32 and newer:
 csu/libc-tls.c and sysdeps/nptl/dl_tls_init_tp.c)."""
 _FEW_BYTES = 8
-_OFTEN = 8
+OFTEN = 8
 """So many calls of a kind are more than a program's way to look once or twice."""
 
 
@@ -54,7 +54,7 @@ def redundant(rows: Iterable[Row]) -> list[Row]:
         for kind, row in _kinds(own):
             found[pid, kind].append(row)
     often = (AGAIN, ASKED, SMALL, POLLS)
-    sums = [_sum(kind, own) for (_, kind), own in found.items() if kind not in often or len(own) >= _OFTEN]
+    sums = [_sum(kind, own) for (_, kind), own in found.items() if kind not in often or len(own) >= OFTEN]
     return sorted(sums, key=_cost, reverse=True)
 
 

@@ -39,7 +39,7 @@ def content(entries: Mapping[PurePosixPath, Entry], arch: Architecture) -> bytes
     found = _libraries(entries, arch)
     if not found:
         raise ToolError("the root file system has no shared libraries that a cache could list")
-    names = sorted(found, key=_rank, reverse=True)
+    names = sorted(found, key=rank, reverse=True)
     begin = at = _HEADER.size + len(names) * _LIBRARY.size
     table, texts = bytearray(), bytearray()
     for name in names:
@@ -50,7 +50,7 @@ def content(entries: Mapping[PurePosixPath, Entry], arch: Architecture) -> bytes
     return _HEADER.pack(_MAGIC, len(names), len(texts), _LITTLE_ENDIAN, 0) + bytes(table + texts)
 
 
-def _rank(name: str) -> list[tuple[int, int]]:
+def rank(name: str) -> list[tuple[int, int]]:
     """The loader's order of names, which compares numbers as such: _dl_cache_libcmp in elf/dl-cache.c."""
     return [(1, int(m[1])) if m[1] else (0, ord(m[2])) for m in _TOKEN.finditer(name)]
 
