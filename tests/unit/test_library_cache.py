@@ -12,7 +12,7 @@ import pytest
 
 from bootscope.arch.registry import ARCHITECTURES
 from bootscope.builder.filesystems.model import Entry
-from bootscope.builder.library_cache import rank, content
+from bootscope.builder.library_cache import content, rank
 from bootscope.core.errors import ToolError
 
 X86 = ARCHITECTURES["x86-64"]

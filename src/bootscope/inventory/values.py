@@ -155,6 +155,8 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "place_of_uimage": _number("kernel.load_address", plus=64),
     "seed_file": _of_scripts(lambda scripts: scripts.seed_file),
     "mount_script": _of_scripts(lambda scripts: scripts.path("mount")),
+    "late_devices": _of_scripts(lambda scripts: scripts.late_devices, application=True),
+    "device_text": _of_scripts(lambda scripts: scripts.device_text),
     "seed_script": _of_scripts(lambda scripts: scripts.path("seed")),
     "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
     "mergeable_start_scripts": _of_scripts(single_script),
