@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from bootscope.analysis.syscalls import result
+from bootscope.analysis.syscalls import calls, result
+from bootscope.analysis.views import view
+from bootscope.capture.store import Store
+from bootscope.inventory.recorded import facts
+from bootscope.inventory.unused_files import FOUND
 from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
@@ -87,3 +91,29 @@ def test_a_recording_without_says_how_to_make_one(debian: Recorded, bootscope: B
     assert done.returncode == 2 and "--syscalls" in done.stderr
     done = bootscope.run("record", "debian", "--syscalls", "--no-explain")
     assert done.returncode == 2 and "--no-explain" in done.stderr
+
+
+def test_calls_that_achieve_nothing_are_summed_up_by_process(found: dict[str, list[dict[str, Any]]]) -> None:
+    rows = found["redundant"]
+    assert [row["cpu_ns"] + row["storage_ns"] for row in rows] == sorted(
+        (row["cpu_ns"] + row["storage_ns"] for row in rows), reverse=True
+    )
+    # All programs of this root file system are linked statically: none looks for a library.
+    assert {row["kind"] for row in rows} >= {"files not there"}
+    assert "libraries not there" not in {row["kind"] for row in rows}
+    for row in rows:
+        if row["kind"] == "files not there":
+            own = [c for c in found["calls"] if c["pid"] == int(row["task"].rpartition("[")[2][:-1])]
+            assert row["times"] <= sum(call["result"] == "ENOENT" for call in own)
+
+
+def test_files_that_a_boot_never_looked_up_are_known_and_those_it_used_are_not(probed: Recorded) -> None:
+    store = Store(probed[0].store)
+    known = facts(store, view(store, store.load(probed[1]["run_id"])))
+    unused = FOUND["unused_files"](known).split()
+    assert {"/bin/vi", "/usr/bin/wget"} <= set(unused) | {f"/usr{path}" for path in unused}
+    paths = {row["file"] for row in calls(known.view.evidence) if row["what"] == "execve"}
+    ran = {str(path) for path in paths} & known.files.keys()
+    assert "/usr/bin/testcard" in ran and not ran & set(unused)
+    # What only a script names, which has not run yet, stays.
+    assert not {path for path in unused if path.startswith("/etc")}

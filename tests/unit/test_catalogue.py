@@ -14,6 +14,8 @@ import pytest
 
 from bootscope.analysis import whatif
 from bootscope.audit.forecast import LEFT_OUT
+from bootscope.capture import objects
+from bootscope.capture.record import SYSCALL_FILE, WatchNames
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
@@ -40,8 +42,8 @@ from bootscope.techniques.model import (
     techniques,
 )
 
-from .builders import ROOT
-from .lab_scenes import known, stock
+from .builders import DEVICES, HOOKS, ROOT, TEXTS
+from .lab_scenes import boot, known, stock
 from .systemd_scenes import base_of, is_of_stock, with_systemd
 
 ALL = techniques()
@@ -51,10 +53,21 @@ every = pytest.mark.parametrize("t", ALL.values(), ids=list(ALL))
 every_recipe = pytest.mark.parametrize("recipe", [recipe for _, _, recipe in RECIPES], ids=NAMES)
 
 
+_PTY_INIT = 0xC0100000
+
+
 @pytest.fixture(scope="module")
 def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A boot of the stock system."""
-    return known(Store(tmp_path_factory.mktemp("catalogue") / "store"))
+    """A boot of the stock system: a driver takes long, and there are no system calls, which were recorded."""
+    story = boot()
+    story.enter("initcall", _PTY_INIT).work(5_000_000).leave("initcall").sample()
+    calls = {**HOOKS, len(HOOKS) + 1: SYSCALL_FILE}
+    return known(
+        Store(tmp_path_factory.mktemp("catalogue") / "store"),
+        story.records,
+        watch_names=WatchNames(devices=DEVICES, hooks=calls, texts=TEXTS),
+        objects={objects.KERNEL_SYMBOLS: f"{_PTY_INIT:x} t pty_init\n{_PTY_INIT + 64:x} t end\n".encode()},
+    )
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All start scripts as one do what they do one by one; commands that no script runs are found."""
+"""All start scripts as one do what they do one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bootscope.inventory.single_script import single_script
-from bootscope.inventory.spare_commands import spare_commands
 from bootscope.inventory.start_scripts import StartScripts
 
 SCRIPTS = {
@@ -71,24 +70,3 @@ def test_what_needs_a_process_of_its_own_is_not_merged(text: str) -> None:
 
 def test_without_start_scripts_there_is_nothing_to_merge() -> None:
     assert single_script(start_scripts({})) == ""
-
-
-FILES = {
-    "/usr/bin/killall": "-> ../../bin/busybox",
-    "/usr/bin/kbd": "-> ../../bin/busybox",
-    "/usr/bin/[": "-> ../../bin/busybox",
-    "/usr/bin/wc": "-> ../../bin/busybox",
-    "/usr/bin/camera": "program 0123456789abcdef",
-    "/usr/bin/cal": "-> ../../bin/busybox",
-    "/usr/sbin/crond": "-> ../../bin/busybox",
-}
-
-
-def test_commands_that_no_script_runs_are_found() -> None:
-    scripts = {"/etc/init.d/S60crond": "#!/bin/sh\n[ -x /usr/sbin/crond ] && crond\n# wc\nkillall crond\n"}
-    assert spare_commands(FILES, scripts) == "/usr/bin/[!ck]*"
-
-
-def test_programs_are_never_spare() -> None:
-    assert spare_commands({"/usr/bin/camera": "program 0123456789abcdef"}, {}) == ""
-    assert spare_commands({"/usr/bin/wc": "-> ../../bin/busybox"}, {}) == "/usr/bin/*"

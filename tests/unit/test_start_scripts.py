@@ -10,6 +10,7 @@ import pytest
 
 from bootscope.changes.applies import with_values
 from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.start_scripts import StartScripts
 from bootscope.techniques.model import techniques
 
 RCS = "/etc/init.d/rcS"
@@ -59,3 +60,18 @@ def test_every_script_is_started_once(technique: str, tmp_path: Path) -> None:
     assert sorted(found) == sorted(NAMES)
     # What `init-app-first` puts before all others stays there.
     assert found[:2] == ["S00application", "S01mounts"]
+
+
+def test_what_makes_device_nodes_can_come_after_the_application() -> None:
+    texts = {f"/etc/init.d/{name}": f"#!/bin/sh\n{line}\n" for name, line in RUNS.items()}
+    # The application comes first already: there is nothing to move.
+    assert StartScripts.of(texts, "/usr/bin/player").late_devices == ""
+    late = {("/etc/init.d/S90player" if "player" in text else path): text for path, text in texts.items()}
+    scripts = StartScripts.of(late, "/usr/bin/player")
+    assert scripts.late_devices == "/etc/init.d/S90zzdevices"
+    assert scripts.device_text == "#!/bin/sh\nmdev -s\n"
+    moved = {(scripts.late_devices if "mdev" in text else path): text for path, text in late.items()}
+    assert sorted(moved)[-1] == scripts.late_devices
+    again = StartScripts.of(moved, "/usr/bin/player")
+    assert (again.late_devices, again.roles[scripts.late_devices]) == ("", "devices")
+    assert StartScripts.of({}, "/usr/bin/player").late_devices == ""

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 
+from bootscope.analysis import redundant_calls
 from bootscope.analysis.call_pairs import pairs
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call, Task
@@ -48,15 +49,34 @@ CALLS = (
     Column("result", "result", "text"),
 )
 _LARGEST_ERROR = 4095
+_REMOVES = ("unlink", "unlinkat", "rmdir")
+
+
+def recorded(evidence: Evidence) -> bool:
+    """Whether a boot was recorded with its system calls."""
+    return SYSCALL_FILE in evidence.run.watch.hooks.values()
 
 
 def calls(evidence: Evidence) -> list[dict[str, Cell]]:
     """A row for every system call, by start. Raises UserError for a recording without."""
-    if SYSCALL_FILE not in evidence.run.watch.hooks.values():
+    if not recorded(evidence):
         raise UserError("this recording has no system calls", hint="bootscope record SYSTEM --syscalls")
     found = pairs(evidence, SYSCALL, takes_caller=False)
     files = _files(evidence, [call for call, _ in found])
     return [_row(call, arguments, files.get(call, []), evidence) for call, arguments in found]
+
+
+def looked_up(evidence: Evidence) -> list[str]:
+    """The names of all files that the boot looked up, also those that the kernel starts by itself, as given.
+    What a process looks up to remove it, as switch_root does with an initramfs, is not among them."""
+    numbers = {n for n, name in evidence.run.watch.hooks.items() if name == SYSCALL_FILE}
+    names = {text(r.text) for r in evidence.records if isinstance(r, Hook) and r.hook in numbers}
+    files = _files(evidence, [call for call, _ in pairs(evidence, SYSCALL, takes_caller=False)])
+    removed = {(c.task, name) for c, own in files.items() if c.text in _REMOVES for name in own}
+    by_programs = {name for own in files.values() for name in own}
+    used = {name for call, own in files.items() for name in own if (call.task, name) not in removed}
+    # The kernel unpacks an initramfs by names without a slash before them.
+    return sorted(used | {name for name in names - by_programs if name.startswith("/")})
 
 
 def _files(evidence: Evidence, found: Iterable[Call]) -> dict[Call, list[str]]:
@@ -78,8 +98,11 @@ def _files(evidence: Evidence, found: Iterable[Call]) -> dict[Call, list[str]]:
     return files
 
 
-def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows, Rows]:
-    """By process and call, by file, and each call. Raises UserError for a recording without system calls."""
+def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, ...]:
+    """By process and call, by file, those that achieve nothing, and each call.
+
+    Raises UserError for a recording without system calls.
+    """
     rows = [row for row in calls(evidence) if phase is None or row["phase"] == phase]
     sums = Rows(
         "syscalls",
@@ -91,13 +114,14 @@ def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows, Rows
     )
     files = Rows("files", "Files looked up", FILES, tuple(_by_file(rows)), "most often first")
     each = Rows("calls", "Each system call", CALLS, tuple(rows), "in order of time", weight="cpu_ns")
-    return sums, files, each
+    return sums, files, redundant_calls.table(rows), each
 
 
 def _row(call: Call, arguments: tuple[int, ...], files: list[str], evidence: Evidence) -> dict[str, Cell]:
     spent = evidence.ledger.of_call(call)
     return {
         "task": evidence.who(call.task, call.start_ns),
+        "pid": call.task.pid,
         "what": call.text,
         "phase": evidence.phase_at(call.start_ns),
         "start_ns": call.start_ns,

@@ -162,6 +162,7 @@ ARM = Architecture(
             *("-msoft-float", "-Uarm"),
         ),
         libraries=("ld-linux-armhf.so.3", "libc.so.6", "libm.so.6", "libresolv.so.2"),
+        library_flags=0x0903,
     ),
     # The procedure call standard (AAPCS): r0 to r3, the rest on the stack.
     registers=Registers(("r0", "r1", "r2", "r3"), "r0", counter="pc", stack="sp", link="lr", flags="cpsr"),

@@ -125,6 +125,7 @@ ARM64 = Architecture(
         qemu_package="qemu-system-arm",
         kernel_flags=("-mlittle-endian", "-mgeneral-regs-only", "-mabi=lp64", "-DKASAN_SHADOW_SCALE_SHIFT="),
         libraries=("ld-linux-aarch64.so.1", "libc.so.6", "libm.so.6", "libresolv.so.2"),
+        library_flags=0x0A03,
     ),
     # The procedure call standard (AAPCS64): x0 to x7, the rest on the stack.
     registers=Registers(

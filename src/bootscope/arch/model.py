@@ -196,6 +196,8 @@ class ToolChain:
     """What the kernel's own Makefiles tell the compiler, as far as it decides where members lie."""
     libraries: tuple[str, ...]
     """Files of the C library that a root file system needs, the program loader first."""
+    library_flags: int
+    """How glibc marks a library of this architecture in /etc/ld.so.cache (sysdeps/generic/ldconfig.h)."""
 
     @property
     def prefix(self) -> str:
@@ -220,6 +222,12 @@ class ToolChain:
     def library_folders(self) -> tuple[str, ...]:
         """Where that library may lie, below /: that of a cross compiler, and the host's own."""
         return f"usr/{self.triplet}/lib", f"usr/lib/{self.triplet}"
+
+    @property
+    def searched_folders(self) -> tuple[str, ...]:
+        """Where a program's loader looks for libraries without being told, below /, in this order."""
+        places = (f"lib/{self.triplet}", f"usr/lib/{self.triplet}", "lib", "usr/lib")
+        return (*places, "lib64", "usr/lib64")
 
     def tool(self, name: str) -> str:
         """A program of the tool chain: gcc, ld, strip, nm."""

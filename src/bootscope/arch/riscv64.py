@@ -185,6 +185,7 @@ RISCV64 = Architecture(
         qemu_package="qemu-system-riscv",
         kernel_flags=("-mabi=lp64", "-march=rv64imac_zicsr_zifencei", "-mcmodel=medany"),
         libraries=("ld-linux-riscv64-lp64d.so.1", "libc.so.6", "libm.so.6", "libresolv.so.2"),
+        library_flags=0x1003,
     ),
     registers=Registers(
         tuple(f"a{n}" for n in range(8)), "a0", counter="pc", stack="sp", link="ra", flags=""

@@ -112,6 +112,7 @@ X86_64 = Architecture(
         qemu_package="qemu-system-x86",
         kernel_flags=("-m64", "-mno-sse", "-mno-red-zone", "-mcmodel=kernel", "-fno-pie"),
         libraries=("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libresolv.so.2"),
+        library_flags=0x0303,
     ),
     registers=Registers(
         ("rdi", "rsi", "rdx", "rcx", "r8", "r9"), "rax", counter="rip", stack="rsp", link="", flags=""

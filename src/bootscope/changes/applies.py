@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from bootscope.changes.impossible import impossible, prebuilt
+from bootscope.changes.impossible import impossible, other_root, prebuilt
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS, indicator_evidence
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
@@ -60,7 +60,7 @@ def filled(change: Change, facts: Inventory) -> Change:
 
 def fill(change: Change, value_of: Callable[[str], str | None]) -> Change:
     """The change with every text in it filled in (see :func:`put_in`). Paths that become empty are left out;
-    several patterns may come of one placeholder."""
+    several patterns, or words of a command line, may come of one placeholder."""
 
     def text(given: str) -> str:
         return put_in(given, value_of)
@@ -83,7 +83,11 @@ def fill(change: Change, value_of: Callable[[str], str | None]) -> Change:
         change,
         **{tree: values(getattr(change, tree)) for tree in TREES},
         settings=values(change.settings),
-        command_line=tuple(map(text, change.command_line)),
+        command_line=tuple(
+            word
+            for given in change.command_line
+            for word in (text(given).split() if PLACEHOLDER.fullmatch(given) else [text(given)])
+        ),
         write=paths(change.write),
         link=paths(change.link),
         remove=tuple(
@@ -232,7 +236,7 @@ def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
     if not facts.knows(Part.COMMAND_LINE) or not in_memory or facts.word("root") is not None:
         return
     mounts = any(word_name(word) in _MOUNTING for word in change.command_line)
-    if mounts or any(key.startswith("rootfs.") for key in change.settings):
+    if mounts or other_root(change):
         yield "the root is in memory: no file system is mounted for it"
     path = facts.settings.get("application.path")
     alone = place and path and facts.settings.get("initramfs.only") == str((path,))

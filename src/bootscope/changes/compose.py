@@ -62,7 +62,16 @@ def _with_settings(change: Change, settings: Mapping[str, str]) -> Change:
     return fill(change, lambda name: setting_value(name, settings) or None)
 
 
+def speaks_of(change: Change, names: Collection[str]) -> bool:
+    """Whether a change has one of these placeholders."""
+    return not set(names).isdisjoint(_names(change))
+
+
+def _names(change: Change) -> set[str]:
+    return set(PLACEHOLDER.findall(msgspec.json.encode(change).decode()))
+
+
 def _rank(change: Change) -> int:
     """0 for a change without placeholders, 2 for one that speaks of the command line."""
-    names = set(PLACEHOLDER.findall(msgspec.json.encode(change).decode()))
+    names = _names(change)
     return 0 if not names else 2 if any(SETTINGS.get(name) == _LAST for name in names) else 1

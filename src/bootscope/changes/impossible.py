@@ -23,6 +23,7 @@ from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
+_CONTENT = "rootfs.library_cache"
 _TITLES = {"kernel": "kernel", BUILT.tree: "boot loader", "busybox": "BusyBox"}
 _LOADERS = (
     *(f"{BUILT.tree}.", "firmware.", "card.raw_"),
@@ -44,8 +45,13 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
     if without and _by_loader(change):
         yield "it has no boot loader: the emulator starts the kernel"
-    if any(key.startswith("rootfs.") for key in change.settings):
+    if other_root(change):
         yield from _no_such_root(change, facts)
+
+
+def other_root(change: Change) -> bool:
+    """Whether a change is about how the root file system is kept or mounted, and not only what is in it."""
+    return any(key.startswith("rootfs.") and key != _CONTENT for key in change.settings)
 
 
 def _by_loader(change: Change) -> bool:

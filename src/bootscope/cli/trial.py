@@ -15,6 +15,7 @@ from bootscope.analysis.views import View, view
 from bootscope.audit.findings import predicted_ns
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.stored import StoredRun
+from bootscope.changes.compose import speaks_of
 from bootscope.changes.experiment import check, variant, with_bases
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
@@ -27,7 +28,9 @@ from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, size, span
+from bootscope.emulator.plugin_config import Limits
 from bootscope.imageedit.record import ImageRecord
+from bootscope.inventory import unused_files
 from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
 from bootscope.search.emulator import Measuring
@@ -82,7 +85,14 @@ class Try(Verb):
             return try_on_board(args)
         refuse_trial_options(args, args.system)
         with executor_of(args) as executor:
-            return _try(args, bench_of(args, executor=executor), load_system(args.system))
+            bench = bench_of(args, executor=executor, limits=_limits(args))
+            return _try(args, bench, load_system(args.system))
+
+
+def _limits(args: argparse.Namespace) -> Limits:
+    """What boots are recorded with: what a technique must know of them costs no time on the board."""
+    changes = [recipe.change for _, _, recipe in check(args.technique)]
+    return Limits(syscalls=any(speaks_of(change, unused_files.FOUND) for change in changes))
 
 
 def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> int:
@@ -99,7 +109,7 @@ def _of_image(args: argparse.Namespace, record: ImageRecord) -> tuple[Measuring,
     """The bench of an image, and the image as a system."""
     if args.own_base:
         raise UserError("--own-base is for systems that bootscope builds", hint="leave it out")
-    bench = image_bench(args, record)
+    bench = image_bench(args, record, limits=_limits(args))
     return bench, bench.loaded
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
+from bootscope.inventory import driver_parameters, searches
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
@@ -23,11 +24,11 @@ from bootscope.loaders.registry import BUILT, LOADER_PHASES
 class Indicator:
     """A sign: what it is, and the words that say what a recorded boot shows of it (empty when nothing).
 
-    `otherwise` does that without a recording; it gives None where that cannot be told.
+    `otherwise` does that without a recording; both give None where that cannot be told.
     """
 
     what: str
-    evidence: Callable[[Recorded], str]
+    evidence: Callable[[Recorded], str | None]
     otherwise: Callable[[Inventory], str | None]
 
 
@@ -115,6 +116,12 @@ INDICATORS = {
         "the time-out of deferred probes",
         lambda facts: logged.deferred_timeout(facts) or "",
         logged.deferred_timeout,
+    ),
+    "driver-parameters": Indicator(
+        "drivers that take long and have parameters", driver_parameters.shown, lambda known: None
+    ),
+    "library-search": Indicator(
+        "programs that search for their libraries", searches.by_calls, searches.by_files
     ),
     "usb-disk": Indicator("a disk at USB", lambda facts: logged.usb_disk(facts) or "", logged.usb_disk),
     "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),

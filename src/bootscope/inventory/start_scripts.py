@@ -57,6 +57,18 @@ class StartScripts:
         return " ".join(dict.fromkeys(f"/etc/init.d/S*{glob.escape(name)}" for name in names))
 
     @property
+    def late_devices(self) -> str:
+        """A path at which the script that makes device nodes comes after that of the application; empty where
+        one of the two is not there, or they are in this order already."""
+        own, devices = self.path("application"), self.path("devices")
+        return f"/etc/init.d/S{_parts(own)[0]:02}zz{_parts(devices)[1]}" if "" < devices < own else ""
+
+    @property
+    def device_text(self) -> str:
+        """The script that makes device nodes."""
+        return self.texts.get(self.path("devices"), "")
+
+    @property
     def seed_file(self) -> str:
         """Where randomness is carried to the next boot."""
         found = _SEED.search(self.texts.get(self.path("seed"), ""))

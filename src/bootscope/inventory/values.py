@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 from bootscope.core.errors import UserError
-from bootscope.inventory import boot_scripts, initcalls, systemd
+from bootscope.inventory import boot_scripts, driver_parameters, initcalls, systemd, unused_files
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.single_script import single_script
-from bootscope.inventory.spare_commands import spare_commands
 from bootscope.inventory.start_scripts import ROLES, StartScripts
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
 
@@ -147,12 +146,6 @@ def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) 
     return find
 
 
-def _spare_commands(known: Inventory) -> str:
-    if not known.knows(Part.FILES, Part.SCRIPTS):
-        raise UserError("the files of the root file system are not known")
-    return spare_commands(known.files, known.scripts)
-
-
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
@@ -162,10 +155,11 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "place_of_uimage": _number("kernel.load_address", plus=64),
     "seed_file": _of_scripts(lambda scripts: scripts.seed_file),
     "mount_script": _of_scripts(lambda scripts: scripts.path("mount")),
+    "late_devices": _of_scripts(lambda scripts: scripts.late_devices, application=True),
+    "device_text": _of_scripts(lambda scripts: scripts.device_text),
     "seed_script": _of_scripts(lambda scripts: scripts.path("seed")),
     "mounts_without_remount": _of_scripts(lambda scripts: scripts.without_remount),
     "mergeable_start_scripts": _of_scripts(single_script),
-    "spare_commands": _spare_commands,
     "setup_scripts": _of_scripts(lambda scripts: scripts.setup),
     "other_scripts": _of_scripts(lambda scripts: scripts.after_setup),
     "early_tens": _of_scripts(lambda scripts: scripts.tens[0], application=True),
@@ -173,8 +167,10 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     **boot_scripts.FOUND,
+    **driver_parameters.FOUND,
     **initcalls.FOUND,
     **systemd.FOUND,
+    **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""

@@ -230,7 +230,9 @@ class Bench:
             with contextlib.suppress(UserError):
                 run = self.store.load(summary.run_id)
                 explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
-                same = run.info.board == board and explained and tools.items() <= run.info.tools.items()
+                called = SYSCALL_FILE in run.info.watch.hooks.values() or not self.limits.syscalls
+                tooled = tools.items() <= run.info.tools.items()
+                same = run.info.board == board and explained and called and tooled
                 if same and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots):
                     return run
         return None

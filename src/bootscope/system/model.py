@@ -220,6 +220,7 @@ class RootFs(Setting, frozen=True):
 
     `files` (path -> text) and `links` (path -> target) are put over that; a text that begins with `#!` is
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
+    `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it.
     """
 
     overlay: str
@@ -231,6 +232,7 @@ class RootFs(Setting, frozen=True):
     files: dict[str, str] = {}
     links: dict[str, str] = {}
     remove: tuple[str, ...] = ()
+    library_cache: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Initramfs(Setting, frozen=True):

@@ -60,6 +60,8 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         r = system.rootfs
         inputs |= {"libraries": rootfs.library_hashes(arch), "overlay": tree_id(overlay)}
         inputs["rootfs"] = [r.folders, r.files, r.links, r.remove]
+        if r.library_cache is True:
+            inputs["library_cache"] = True
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
             needs = (*needs, "kernel")

@@ -18,6 +18,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
 from bootscope.arch.model import Architecture
+from bootscope.builder import library_cache
 from bootscope.builder.filesystems import KINDS, steady
 from bootscope.builder.filesystems.model import Entry, Order, write_map
 from bootscope.builder.ids import file_sha256, tree_id
@@ -172,6 +173,8 @@ def collect(
     for entry in written(context, rootfs):
         _make_room(entries, entry)
         add(entry)
+    for entry in _cached(context, rootfs, entries, arch):
+        add(entry)
     return entries
 
 
@@ -199,7 +202,19 @@ def packaged(
         tree.add(entry)
     for entry in [entry for entry in packages.set_up(context, entries) if entry.path not in entries]:
         tree.add(entry)
+    for entry in _cached(context, rootfs, entries, arch):
+        tree.add(entry)
     return entries
+
+
+def _cached(
+    context: Context, rootfs: RootFs, entries: Mapping[PurePosixPath, Entry], arch: Architecture
+) -> Iterator[Entry]:
+    """The loader's list of libraries, where one is wanted."""
+    if rootfs.library_cache is True:
+        source = context.scratch / library_cache.PATH.name
+        source.write_bytes(library_cache.content(entries, arch))
+        yield Entry(library_cache.PATH, source=source)
 
 
 def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Entry]:

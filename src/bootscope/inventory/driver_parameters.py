@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the drivers that cost most in a boot: which the kernel really has, and values that save time.
+
+What a parameter is good for stands in the driver's source; those that are given a value here were read there
+(Linux 6.12). For the others it is told that they are there, and where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.initcalls import name_of
+from bootscope.builder.linkmap import Objects, read
+from bootscope.capture import objects
+from bootscope.core.errors import UserError
+from bootscope.core.text import listed, span
+from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.recorded import Recorded
+
+_LEAST_NS = 1_000_000
+"""A driver that takes less is left as it is."""
+_MOST_OTHERS = 3
+_PARAMETER = re.compile(r"^([0-9a-f]+) \w __param_(?!str_|ops_)(\w+)$", re.M)
+_PORT = r"\bttyS(\d+) at "
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value for a parameter of a driver: its module, its name, the initcall in which it works, and the
+    text; empty: the number of serial ports that the boot found."""
+
+    module: str
+    name: str
+    initcall: str
+    text: str
+
+
+VALUES = (
+    Value("pty", "legacy_count", "pty_init", "0"),  # the old pairs of terminals; /dev/ptmx does without
+    Value("8250", "nr_uarts", "serial8250_init", ""),  # ports that nothing names are looked for, one by one
+    Value("loop", "max_loop", "loop_init", "0"),  # made at once; others are made when they are asked for
+    Value("brd", "rd_nr", "brd_init", "1"),
+    Value("nbd", "nbds_max", "nbd_init", "0"),
+    Value("null_blk", "nr_devices", "null_init", "0"),
+    Value("dummy", "numdummies", "dummy_init_module", "0"),
+    Value("ifb", "numifbs", "ifb_init_module", "0"),
+    Value("bonding", "max_bonds", "bonding_init", "0"),
+)
+
+
+def driver_parameters(known: Inventory) -> str:
+    """Words for the kernel's command line; empty where no driver that takes long has such a parameter."""
+    return " ".join(word for word, _, _ in _found(_recorded(known)))
+
+
+def shown(facts: Recorded) -> str | None:
+    """What the boot shows of them, and drivers that take long and have others."""
+    found = _found(facts)
+    told = [f"{call} {span(ns)}: {word}" for word, call, ns in found]
+    others = list(_others(facts.view.evidence, {call for _, call, _ in found}))
+    return "; ".join([*told, *others[:_MOST_OTHERS]]) if told else ""
+
+
+def _recorded(known: Inventory) -> Recorded:
+    if not isinstance(known, Recorded):
+        raise UserError("which drivers take time is not known without a recording")
+    return known
+
+
+def _found(facts: Recorded) -> list[tuple[str, str, int]]:
+    """(word of the command line, initcall, what it took in ns), the dearest first."""
+    evidence, known = facts.view.evidence, _parameters(facts.view.evidence)
+    took = _took(evidence)
+    found = []
+    for value in VALUES:
+        ns = took.get(value.initcall, 0)
+        # Not every symbol table has data.
+        if ns >= _LEAST_NS and (not known or any(name == value.name for _, name in known)):
+            text = value.text or str(_ports(facts))
+            found.append((f"{value.module}.{value.name}={text}", value.initcall, ns))
+    return sorted(found, key=lambda row: -row[2])
+
+
+def _ports(facts: Recorded) -> int:
+    """How many serial ports of that driver the boot found, at least one."""
+    lines = facts.log.lines if facts.log else ()
+    ports = [int(m[1]) for line in lines for m in re.finditer(_PORT, line.text)]
+    return max([*ports, 0]) + 1
+
+
+def _took(evidence: Evidence) -> dict[str, int]:
+    """What each initcall took, with all in it, by its name, in ns of the CPU and of devices."""
+    found: dict[str, int] = {}
+    for call in evidence.scene.of("initcall"):
+        if call.first >= 0:
+            spent = evidence.ledger.of_call(call)
+            ns = spent.cpu_ns + spent.storage_ns + spent.console_ns
+            name = name_of(call, evidence)
+            found[name] = found.get(name, 0) + ns
+    return found
+
+
+def _parameters(evidence: Evidence) -> list[tuple[int, str]]:
+    """(address, name) of every parameter that is built into the kernel."""
+    text = evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
+    return [(int(address, 16), name) for address, name in _PARAMETER.findall(text)]
+
+
+def _others(evidence: Evidence, done: set[str]) -> Iterator[str]:
+    """Drivers that take long and have parameters that no value is known for; the dearest first."""
+    linked = Objects(read(evidence.load(objects.KERNEL_OBJECTS).decode("utf-8", "replace")))
+    names: dict[str, list[str]] = {}
+    for address, name in _parameters(evidence):
+        if piece := linked.at(address):
+            names.setdefault(piece.object, []).append(name)
+    took = _took(evidence)
+    where = {
+        name_of(call, evidence): linked.at(evidence.arch.code_address(call.value))
+        for call in evidence.scene.of("initcall")
+    }
+    for call, ns in sorted(took.items(), key=lambda item: -item[1]):
+        piece = where.get(call)
+        if ns >= _LEAST_NS and call not in done and piece and piece.object in names:
+            yield f"{call} {span(ns)}, {piece.object} has {listed(names[piece.object])}"
+
+
+FOUND = {"driver_parameters": driver_parameters}
+"""Placeholders, and what finds their values in a system."""
