@@ -168,8 +168,8 @@ def to_measure(system: str, only: Collection[str], known: Collection[str]) -> li
     for found in techniques().values():
         for name, recipe in found.recipes.items():
             spec = title(found, name)
-            # What does not apply is not proposed, so there is nothing to prove, unless it brings a base, or is
-            # for one milestone, which no audit is about.
+            # What does not apply is not proposed, so there is nothing to prove, unless it brings a base, or
+            # is for one milestone, which no audit is about.
             applies = spec in applying or recipe.base.claims() or recipe.milestone
             if applies and (not only or found.id in only) and spec not in known:
                 specs.append(spec)

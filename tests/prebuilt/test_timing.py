@@ -174,6 +174,7 @@ def test_caches_that_are_off_are_a_sign(counted_once: tuple[Bootscope, dict[str,
     store = Store(bootscope.store)
     run = store.load(recorded["run_id"])
     shown = INDICATORS["caches-off"].evidence(facts(store, view(store, run, core=load_core("cortex-a8"))))
+    assert shown
     assert re.fullmatch(r"accesses past caches that are off: spl \d+\.\d+ ms(, \w+ [\d.]+ .?s)*", shown)
     assert INDICATORS["caches-off"].evidence(facts(store, view(store, run))) == ""
 
