@@ -93,7 +93,7 @@ class PoweredOff:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a thread of a process runs, waits for a CPU, or waits for a disk; False for one that is over."""
+    """Whether a thread of a process runs, waits for a CPU or a disk; False for one that is over."""
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
