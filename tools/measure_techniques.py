@@ -5,7 +5,7 @@
     python tools/measure_techniques.py --predict
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show;
-of another system than stock a file of its own, such as measured-systemd.json for docs/optimized-systemd.md),
+of another system than stock a file of its own, such as measured-systemd.json, for what stock cannot prove),
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
 unless --again. Takes some hours where nothing was built before: every recipe of the kernel is a build.
 
@@ -160,7 +160,8 @@ def kept_of(system: str) -> Path:
 
 def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:
     """The recipes that are to be tried: all, or those of `only`, but for what is known."""
-    applying = {f["technique"] for f in bootscope("audit", system)["techniques"]}
+    # Without a recording of it nothing is known of the system itself.
+    applying = {f["technique"] for f in bootscope("audit", system).get("techniques", ())}
     specs = []
     for found in techniques().values():
         for name, recipe in found.recipes.items():

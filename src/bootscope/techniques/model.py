@@ -19,7 +19,8 @@ SCHEMA = 1
 HERE = Path(__file__).parent
 CATALOGUE = HERE / "catalogue"
 MEASURED = HERE / "measured.json"
-"""What techniques were worth on the reference system; written by tools/measure_techniques.py."""
+"""What techniques were worth on the reference system; written by tools/measure_techniques.py, as those beside
+it, `measured-*.json`, of techniques that this system cannot prove."""
 
 PHASES = (
     "hardware", "rom", "spl", "bootloader", "load", "decompress", "kernel", "filesystem", "init",
@@ -163,8 +164,9 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What a recipe of a technique was worth, alone, on the reference system: the milestone without and with
-    it in ns of board time, and the two recordings. `error` says why there is none."""
+    """What a recipe of a technique was worth, alone, on the reference system or another `system`: the
+    milestone without and with it in ns of board time, and the two recordings. `error` says why there is none.
+    """
 
     technique: str
     date: str
@@ -177,6 +179,7 @@ class Measured(msgspec.Struct, frozen=True):
     variant_ns: int | None = None
     saving_ns: int | None = None
     error: str = ""
+    system: str = ""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -206,9 +209,14 @@ def figures() -> dict[str, Figure]:
 
 @functools.cache
 def measured() -> dict[str, Measured]:
-    """What was measured by ourselves, by technique or `technique=recipe`."""
-    table = msgspec.json.decode(MEASURED.read_bytes(), type=Table) if MEASURED.exists() else Table()
-    return {row.technique: row for row in table.rows}
+    """What was measured by ourselves, by technique or `technique=recipe`: on the reference system, or where
+    that cannot prove it, on another one."""
+    found: dict[str, Measured] = {}
+    for path in (MEASURED, *sorted(HERE.glob(f"{MEASURED.stem}-*.json"))):
+        table = msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
+        for row in table.rows:
+            found.setdefault(row.technique, msgspec.structs.replace(row, system=table.system))
+    return found
 
 
 def measured_of(found: Technique) -> list[Measured]:

@@ -30,7 +30,9 @@ def measured_text(row: Measured) -> str:
     verb = "saves" if row.saving_ns >= 0 else "costs"
     predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
     works = "" if row.works else f", but {'; '.join(row.faults)}"
-    return f"{row.technique}: {verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{predicted}{works}"
+    where = f" on {row.system}" if row.system not in ("", "stock") else ""
+    saved = f"{verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{where}"
+    return f"{row.technique}: {saved}{predicted}{works}"
 
 
 def only_for(t: Technique) -> str:
