@@ -33,6 +33,7 @@ from bootscope.builder.steps import (
     prebuilt,
     rootfs,
     seabios,
+    toolchain,
     uboot,
     unpack,
     unpacker_symbols,
@@ -57,6 +58,7 @@ from bootscope.system.model import (
     has_loader,
 )
 from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
+from bootscope.system.named_sources import toolchain as compiler_of
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -128,7 +130,7 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     bios = (FIRMWARE,) if has_bios(system) else ()
     loader = (system.uboot.source,) if has_loader(system) else ()
     trees = (*loader, system.kernel.source, system.busybox.source)
-    more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
+    more = [name for name in (packaged_root(system), loader_symbols(system), compiler_of(system)) if name]
     # The packages of its compiler are of programs that have to run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
     used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more, *again))
@@ -161,7 +163,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
 def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
     """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
     if not isinstance(system.prebuilt, Prebuilt):
-        return dict(found)
+        return {name: one for name, one in found.items() if name != compiler_of(system)}
     compiled = [system.application.libc_source]
     if builds_loader(system):
         compiled.append(system.uboot.source)
@@ -176,7 +178,9 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
     kernel that is built already may have modules for the initramfs."""
     s, arch = loaded.system, board.arch
-    application = userland.application_step(s.application, loaded.beside(s.application.sources), arch)
+    compiler, sources = compiler_of(s), loaded.beside(s.application.sources)
+    application = userland.application_step(s.application, sources, arch, toolchain.NAME if compiler else "")
+    tools = [toolchain.step(found[compiler], arch)] if compiler else []
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     libc = s.application.libc_source if s.application.libc == userland.MUSL else ""
     own = [*([userland.libc_step(libc, arch)] if libc else []), application]
@@ -189,8 +193,9 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         names = unpacker_sources(s)
         again = [unpacker_symbols.step(s, p, found, arch)] if names and set(names) <= found.keys() else []
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
-        return [*loaders, busybox, *root, *own, *last]
-    return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
+        return [*tools, *loaders, busybox, *root, *own, *last]
+    busybox = userland.busybox_step(s.busybox, arch, toolchain.NAME if compiler else "")
+    return [*tools, *_loaders(s, board), busybox, *own, *last]
 
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:

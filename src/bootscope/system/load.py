@@ -34,7 +34,7 @@ from bootscope.system.model import (
     builds_loader,
     has_loader,
 )
-from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
+from bootscope.system.named_sources import loader_symbols, packaged_root, toolchain, unpacker_sources
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
@@ -239,7 +239,9 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
 
 def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -> None:
     """What is compiled needs a configuration to begin with; what is not cannot be configured."""
-    prebuilt = system.prebuilt
+    prebuilt, compiler = system.prebuilt, toolchain(system)
+    known = not compiler or compiler in system.sources
+    require(known, "toolchain", f"a name under [sources], got '{compiler}'")
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
         if key == "uboot" and not has_loader(system):
             continue

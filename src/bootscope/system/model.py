@@ -282,7 +282,7 @@ class Milestone(Setting, frozen=True):
 
 
 class System(Setting, frozen=True):
-    """A system."""
+    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application."""
 
     schema: int
     name: str
@@ -300,6 +300,7 @@ class System(Setting, frozen=True):
     milestones: dict[str, Milestone] = {}
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
+    toolchain: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def has_loader(system: System) -> bool:

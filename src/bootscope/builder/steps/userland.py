@@ -11,7 +11,7 @@ from bootscope.builder import linkmap
 from bootscope.builder.configuring import configure
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs
+from bootscope.builder.steps import programs, toolchain
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.kbuild import kconfig
 from bootscope.system.model import Application, BusyBox
@@ -25,11 +25,12 @@ def _compiling(arch: Architecture) -> tuple[str, ...]:
     return tuple(arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
 
 
-def busybox_step(busybox: BusyBox, arch: Architecture) -> Step:
+def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> Step:
     """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
-    linked from."""
+    linked from. `compiler`: the step with the one to use; empty for that of the computer."""
 
     def work(context: Context) -> None:
+        _take(context, compiler)
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
         config = configure(context, arch, tree, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
@@ -45,9 +46,9 @@ def busybox_step(busybox: BusyBox, arch: Architecture) -> Step:
     inputs: dict[str, object] = {"config": busybox.config}
     if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
         inputs["defconfig"] = busybox.defconfig
-    tools = (*_compiling(arch), "make", "cc")
+    tools, needs = (*_compiling(arch), "make", "cc"), (f"unpack-{busybox.source}", *_steps(compiler))
     return Step(
-        "busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), tools,
+        "busybox", "building BusyBox", 3, work, inputs, needs, tools,
         program="BusyBox", figures="busybox",
     )  # fmt: skip
 
@@ -86,17 +87,29 @@ def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str
     return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
 
 
-def application_step(application: Application, folder: Path, arch: Architecture) -> Step:
-    """The step `application`: all C files of `folder` compiled into one program."""
+def _steps(compiler: str) -> tuple[str, ...]:
+    return (compiler,) if compiler else ()
+
+
+def _take(context: Context, compiler: str) -> None:
+    """Has a step find the programs of a compiler before those of the computer."""
+    if compiler:
+        context.programs = context.results[compiler] / toolchain.PROGRAMS
+
+
+def application_step(application: Application, folder: Path, arch: Architecture, compiler: str = "") -> Step:
+    """The step `application`: all C files of `folder` compiled into one program; `compiler` as for
+    :func:`busybox_step`."""
     musl = application.libc == MUSL
 
     def work(context: Context) -> None:
+        _take(context, compiler)
         program = context.out / "program"
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
         before, after = with_musl(context, arch) if musl else ([], [])
-        compiler = [arch.tools.tool("gcc"), *options, *before]
-        context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
+        gcc = [arch.tools.tool("gcc"), *options, *before]
+        context.run([*gcc, "-o", program, *sources, *after], cwd=folder)
         programs.keep_symbols(context, arch, program, APPLICATION_WHOLE, "program.map")
         if application.strip:
             context.run([arch.tools.tool("strip"), program])
@@ -106,5 +119,5 @@ def application_step(application: Application, folder: Path, arch: Architecture)
         inputs["libc"] = application.libc
     if not application.strip:
         inputs["strip"] = False
-    needs = ("libc",) if musl else ()
+    needs = (*(("libc",) if musl else ()), *_steps(compiler))
     return Step("application", "building the application", 2, work, inputs, needs, _compiling(arch))
