@@ -38,10 +38,13 @@ def step(source: Resolved, arch: Architecture) -> Step:
 
     def work(context: Context) -> None:
         tree, folder = context.out / _TREE, context.out / PROGRAMS
-        tree.mkdir()
         folder.mkdir()
-        for deb in packages.taken_out(context, Path(source.path)):
-            context.run(["dpkg-deb", "--extract", deb, tree])
+        if source.is_tree:
+            tree.symlink_to(source.path)
+        else:
+            tree.mkdir()
+            for deb in packages.taken_out(context, Path(source.path)):
+                context.run(["dpkg-deb", "--extract", deb, tree])
         loader = _only(tree, f"usr/{_LOADER}", _LOADER)
         libraries = [*tree.glob(_LIBRARIES), *tree.glob(f"usr/{_LIBRARIES}")]
         for name, program, options in _programs(tree, arch):
