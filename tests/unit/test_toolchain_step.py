@@ -129,3 +129,21 @@ def test_a_list_of_a_setting_keeps_what_is_in_it() -> None:
     assert names(("...", "plymouth")) == [*there, "plymouth"]
     assert names(("plymouth", "...")) == ["plymouth", *there]
     assert names(("plymouth",)) == ["plymouth"]
+
+
+def test_busybox_with_musl_needs_its_library_and_another_id() -> None:
+    loaded = load_system("stock")
+    system = apply(loaded.system, {"musl": Change(settings={"busybox.libc": "musl"})})
+    check_system(system, loaded.path)
+    found = {name: Resolved("", name, "", "") for name in system.sources}
+    steps = {step.name: step for step in steps_of(LoadedSystem(system, loaded.path), found)}
+    plain = {step.name: step for step in steps_of(loaded, found)}
+    assert set(steps["busybox"].needs) - set(plain["busybox"].needs) == {"libc"}
+    assert steps["busybox"].inputs != plain["busybox"].inputs
+    assert steps["application"].inputs == plain["application"].inputs
+
+
+def test_prebuilt_programs_have_the_library_that_they_have() -> None:
+    loaded = load_system("debian")
+    with pytest.raises(UserError, match=r"busybox\.libc: expected one of \['glibc'\]"):
+        check_system(apply(loaded.system, {"it": Change(settings={"busybox.libc": "musl"})}), loaded.path)

@@ -123,7 +123,7 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     """The sources that a system is built from."""
     system = loaded.system
     a = system.application
-    libc = (a.libc_source,) if a.libc == userland.MUSL else ()
+    libc = (a.libc_source,) if userland.MUSL in (a.libc, system.busybox.libc) else ()
     packaged = isinstance(system.prebuilt, Prebuilt) and not builds_kernel(system)
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) and packaged else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
@@ -182,8 +182,9 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     application = userland.application_step(s.application, sources, arch, toolchain.NAME if compiler else "")
     tools = [toolchain.step(found[compiler], arch)] if compiler else []
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
-    libc = s.application.libc_source if s.application.libc == userland.MUSL else ""
-    own = [*([userland.libc_step(libc, arch)] if libc else []), application]
+    musl = userland.MUSL in (s.application.libc, s.busybox.libc)
+    tools += [userland.libc_step(s.application.libc_source, arch)] if musl else []
+    own = [application]
     last = [*archive, kernel.step(s, arch)] if builds_kernel(s) else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt

@@ -162,7 +162,7 @@ def check_system(system: System, path: Path) -> None:
         _check_source(name, source, path)
     _check_loader(system, require)
     application = system.application
-    if application.libc != LIBCS[0]:
+    if {application.libc, system.busybox.libc} - {LIBCS[0], msgspec.UNSET}:
         named = application.libc_source in system.sources
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
@@ -217,6 +217,8 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS
     yield "application.libc", system.application.libc, LIBCS
+    if isinstance(system.busybox.libc, str):
+        yield "busybox.libc", system.busybox.libc, LIBCS if builds(system, "busybox") else LIBCS[:1]
     if system.framebuffer:
         yield "framebuffer.format", system.framebuffer.format, PIXEL_BYTES
 

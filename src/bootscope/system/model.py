@@ -190,11 +190,12 @@ class FrameBuffer(Setting, frozen=True):
 
 class BusyBox(Setting, frozen=True):
     """The user land's programs: a configuration that BusyBox makes itself (`defconfig`: with nearly
-    everything, or `allnoconfig`: with nothing) plus `config`."""
+    everything, or `allnoconfig`: with nothing) plus `config`. `libc`: as the application's, of its source."""
 
     source: str
     config: Symbols = {}
     defconfig: str = "defconfig"
+    libc: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Application(Setting, frozen=True):

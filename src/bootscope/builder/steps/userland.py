@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -13,10 +15,11 @@ from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import programs, toolchain
 from bootscope.builder.steps.unpack import tree_of
+from bootscope.core.process import search_path
 from bootscope.kbuild import kconfig
 from bootscope.system.model import Application, BusyBox
 
-MUSL = "musl"
+MUSL, DEFCONFIG = "musl", "defconfig"
 BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"
 """The programs with their symbols, for naming their code."""
 
@@ -29,8 +32,12 @@ def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> St
     """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
     linked from. `compiler`: the step with the one to use; empty for that of the computer."""
 
+    musl = busybox.libc == MUSL
+
     def work(context: Context) -> None:
         _take(context, compiler)
+        if musl:
+            context.programs = _musl_compiler(context, arch)
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
         config = configure(context, arch, tree, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
@@ -44,9 +51,12 @@ def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> St
         linkmap.write(linkmap.pieces(text), context.out / linkmap.OBJECTS)
 
     inputs: dict[str, object] = {"config": busybox.config}
-    if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
+    if busybox.defconfig != DEFCONFIG:
         inputs["defconfig"] = busybox.defconfig
-    tools, needs = (*_compiling(arch), "make", "cc"), (f"unpack-{busybox.source}", *_steps(compiler))
+    if musl:
+        inputs["libc"] = MUSL, _MUSL_CALL
+    tools, beside = (*_compiling(arch), "make", "cc"), (*_steps(compiler), *_steps("libc" if musl else ""))
+    needs = (f"unpack-{busybox.source}", *beside)
     return Step(
         "busybox", "building BusyBox", 3, work, inputs, needs, tools,
         program="BusyBox", figures="busybox",
@@ -78,13 +88,40 @@ def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str
     # The kernel's headers lie among those of the compiler's own library, which must not be seen.
     kernel = context.scratch / "headers"
     kernel.mkdir()
-    for name in ("asm", "asm-generic", "linux"):
+    for name in ("asm", "asm-generic", "linux", "mtd"):
         (kernel / name).symlink_to(Path(f"/usr/{arch.tools.triplet}/include", name))
     before = ["-static", "-nostdinc", "-isystem", f"{libc}/include", "-isystem", str(kernel), "-nostdlib"]
     start, end = (f"{libc}/lib/{name}.o" for name in ("crti", "crtn"))
     # The library and the compiler's own functions need each other.
     group = ["-Wl,--start-group", f"{libc}/lib/libc.a", "-lgcc", "-Wl,--end-group"]
     return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
+
+
+_MUSL_CALL = """\
+#!/bin/sh
+for word in "$@"; do
+	case $word in -c|-S|-E) exec {compiling} "$@" ;; esac
+done
+exec {compiling} {first} "$@" {last}
+"""
+
+
+def _musl_compiler(context: Context, arch: Architecture) -> Path:
+    """A folder with a compiler that takes musl in the place of its own library, whatever calls it."""
+    name, folder = arch.tools.tool("gcc"), context.scratch / "compiler"
+    folder.mkdir()
+    path = os.pathsep.join((*([str(context.programs)] if context.programs else []), search_path()))
+    before, after = with_musl(context, arch)
+    libraries = context.results["libc"] / "musl/lib"
+    at = before.index("-nostdlib")
+    call = _MUSL_CALL.format(
+        compiling=shlex.join([shutil.which(name, path=path) or name, *before[1:at]]),
+        first=shlex.join(["-static", f"-L{libraries}", *before[at:]]),
+        last=shlex.join(after),
+    )
+    (folder / name).write_text(call)
+    (folder / name).chmod(0o755)
+    return folder
 
 
 def _steps(compiler: str) -> tuple[str, ...]:
