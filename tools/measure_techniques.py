@@ -141,15 +141,22 @@ def main() -> int:
             row = made.result()
             if row.get("error") == "interrupted":
                 continue  # says nothing of the technique
-            rows[row["technique"]] = row
             print(json.dumps(row), flush=True)
-            command = f"python tools/measure_techniques.py --system {args.system}"
-            table = {"command": command, "system": args.system, "rows": [rows[key] for key in sorted(rows)]}
-            kept.write_text(json.dumps(table, indent=1) + "\n")
+            keep(row, args.system)
     finally:
         # What has not begun when it is stopped need not begin.
         pool.shutdown(cancel_futures=True)
     return 0
+
+
+def keep(row: dict[str, Any], system: str) -> None:
+    """Puts a row into the table of a system, as that is now: another one may write it, too."""
+    kept = kept_of(system)
+    there = json.loads(kept.read_text())["rows"] if kept.exists() else []
+    rows = {each["technique"]: each for each in [*there, row]}
+    command = f"python tools/measure_techniques.py --system {system}"
+    table = {"command": command, "system": system, "rows": [rows[key] for key in sorted(rows)]}
+    kept.write_text(json.dumps(table, indent=1) + "\n")
 
 
 def kept_of(system: str) -> Path:
