@@ -17,25 +17,7 @@ from bootscope.techniques.model import Recipe, Technique
 from .lab_scenes import home
 from .test_systemd_values import UNITS as SOME_UNITS
 
-_OWN, _VENDOR = "/etc/systemd/system", "/usr/lib/systemd/system"
-
-
-def renamed(text: str) -> str:
-    """With the names that the system's own application has."""
-    return text.replace("/usr/bin/app", "/usr/bin/testcard").replace("app.service", "testcard.service")
-
-
-ENABLED = {
-    f"{_OWN}/{target}.wants/{name}": f"-> {_VENDOR}/{name}"
-    for target, name in (
-        ("multi-user.target", "ModemManager.service"),
-        ("multi-user.target", "NetworkManager.service"),
-        ("multi-user.target", "cups.service"),
-        ("multi-user.target", "systemd-networkd.service"),
-        ("sockets.target", "cups.socket"),
-    )
-}
-UNITS = {renamed(path): renamed(text) for path, text in SOME_UNITS.items()} | ENABLED
+UNITS = {path: text.replace("/usr/bin/app", "/usr/bin/testcard") for path, text in SOME_UNITS.items()}
 FILES = {
     "/usr/lib/systemd/systemd": "program",
     "/usr/lib/systemd/system-generators/systemd-sysv-generator": "program",
@@ -83,9 +65,6 @@ def with_pc(found: Recorded, system: System, change: Change) -> Recorded:
 def with_systemd(found: Recorded, system: System, change: Change) -> Recorded:
     """What is known of a run, of a system with systemd that has a change."""
     units = {**UNITS, **change.write, **{path: f"-> {target}" for path, target in change.link.items()}}
-    units = {
-        path: text for path, text in units.items() if path.startswith((_OWN, "/usr/lib/systemd/system/"))
-    }
     files = {**found.files, **FILES}
     gone = change.remove
     settings = flat(system)

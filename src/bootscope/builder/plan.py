@@ -33,7 +33,6 @@ from bootscope.builder.steps import (
     prebuilt,
     rootfs,
     seabios,
-    toolchain,
     uboot,
     unpack,
     unpacker_symbols,
@@ -58,7 +57,6 @@ from bootscope.system.model import (
     has_loader,
 )
 from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
-from bootscope.system.named_sources import toolchain as compiler_of
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -123,14 +121,14 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     """The sources that a system is built from."""
     system = loaded.system
     a = system.application
-    libc = (a.libc_source,) if userland.MUSL in (a.libc, system.busybox.libc) else ()
+    libc = (a.libc_source,) if a.libc == userland.MUSL else ()
     packaged = isinstance(system.prebuilt, Prebuilt) and not builds_kernel(system)
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) and packaged else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     bios = (FIRMWARE,) if has_bios(system) else ()
     loader = (system.uboot.source,) if has_loader(system) else ()
     trees = (*loader, system.kernel.source, system.busybox.source)
-    more = [name for name in (packaged_root(system), loader_symbols(system), compiler_of(system)) if name]
+    more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
     # The packages of its compiler are of programs that have to run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
     used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more, *again))
@@ -163,7 +161,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
 def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
     """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
     if not isinstance(system.prebuilt, Prebuilt):
-        return {name: one for name, one in found.items() if name != compiler_of(system)}
+        return dict(found)
     compiled = [system.application.libc_source]
     if builds_loader(system):
         compiled.append(system.uboot.source)
@@ -178,13 +176,10 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
     kernel that is built already may have modules for the initramfs."""
     s, arch = loaded.system, board.arch
-    compiler, sources = compiler_of(s), loaded.beside(s.application.sources)
-    application = userland.application_step(s.application, sources, arch, toolchain.NAME if compiler else "")
-    tools = [toolchain.step(found[compiler], arch)] if compiler else []
+    application = userland.application_step(s.application, loaded.beside(s.application.sources), arch)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
-    musl = userland.MUSL in (s.application.libc, s.busybox.libc)
-    tools += [userland.libc_step(s.application.libc_source, arch)] if musl else []
-    own = [application]
+    libc = s.application.libc_source if s.application.libc == userland.MUSL else ""
+    own = [*([userland.libc_step(libc, arch)] if libc else []), application]
     last = [*archive, kernel.step(s, arch)] if builds_kernel(s) else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
@@ -194,9 +189,8 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         names = unpacker_sources(s)
         again = [unpacker_symbols.step(s, p, found, arch)] if names and set(names) <= found.keys() else []
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
-        return [*tools, *loaders, busybox, *root, *own, *last]
-    busybox = userland.busybox_step(s.busybox, arch, toolchain.NAME if compiler else "")
-    return [*tools, *_loaders(s, board), busybox, *own, *last]
+        return [*loaders, busybox, *root, *own, *last]
+    return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
 
 
 def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 from bootscope.core.errors import UserError
-from bootscope.inventory import boot_scripts, initcalls, systemd, systemd_units
+from bootscope.inventory import boot_scripts, initcalls, systemd
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.spare_commands import spare_commands
@@ -192,7 +192,6 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **boot_scripts.FOUND,
     **initcalls.FOUND,
     **systemd.FOUND,
-    **systemd_units.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
 }
 """Placeholders, and what finds their values in a system."""

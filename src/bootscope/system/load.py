@@ -34,7 +34,7 @@ from bootscope.system.model import (
     builds_loader,
     has_loader,
 )
-from bootscope.system.named_sources import loader_symbols, packaged_root, toolchain, unpacker_sources
+from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 
 LIBCS = ("glibc", "musl")
@@ -162,7 +162,7 @@ def check_system(system: System, path: Path) -> None:
         _check_source(name, source, path)
     _check_loader(system, require)
     application = system.application
-    if {application.libc, system.busybox.libc} - {LIBCS[0], msgspec.UNSET}:
+    if application.libc != LIBCS[0]:
         named = application.libc_source in system.sources
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
@@ -217,8 +217,6 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS
     yield "application.libc", system.application.libc, LIBCS
-    if isinstance(system.busybox.libc, str):
-        yield "busybox.libc", system.busybox.libc, LIBCS if builds(system, "busybox") else LIBCS[:1]
     if system.framebuffer:
         yield "framebuffer.format", system.framebuffer.format, PIXEL_BYTES
 
@@ -241,9 +239,7 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
 
 def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -> None:
     """What is compiled needs a configuration to begin with; what is not cannot be configured."""
-    prebuilt, compiler = system.prebuilt, toolchain(system)
-    known = not compiler or compiler in system.sources
-    require(known, "toolchain", f"a name under [sources], got '{compiler}'")
+    prebuilt = system.prebuilt
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
         if key == "uboot" and not has_loader(system):
             continue

@@ -190,12 +190,11 @@ class FrameBuffer(Setting, frozen=True):
 
 class BusyBox(Setting, frozen=True):
     """The user land's programs: a configuration that BusyBox makes itself (`defconfig`: with nearly
-    everything, or `allnoconfig`: with nothing) plus `config`. `libc`: as the application's, of its source."""
+    everything, or `allnoconfig`: with nothing) plus `config`."""
 
     source: str
     config: Symbols = {}
     defconfig: str = "defconfig"
-    libc: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Application(Setting, frozen=True):
@@ -283,7 +282,7 @@ class Milestone(Setting, frozen=True):
 
 
 class System(Setting, frozen=True):
-    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application."""
+    """A system."""
 
     schema: int
     name: str
@@ -301,7 +300,6 @@ class System(Setting, frozen=True):
     milestones: dict[str, Milestone] = {}
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
-    toolchain: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def has_loader(system: System) -> bool:
