@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ ROW = {"date": "2026-11-26", "works": True, "base_ns": 8_000_000_000, "saving_ns
 
 
 @pytest.fixture
-def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     rows = {"measured": ("stock", ["a", "b"]), "measured-amd64": ("debian-amd64", ["b", "c"])}
     for name, (system, techniques) in rows.items():
         table = {"system": system, "rows": [{"technique": t, **ROW} for t in techniques]}
