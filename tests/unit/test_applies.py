@@ -243,22 +243,6 @@ def test_the_time_out_of_deferred_probes_is_seen_in_a_log(
     assert sign.otherwise(inventory_of(log=[line])) is None or given
 
 
-@pytest.mark.parametrize(
-    "device",
-    [
-        "dev-mmcblk0p7.device - /dev/mmcblk0p7.",
-        "\x1b[0;1;39mdev-mmcblk0p7.device\x1b[0m - /dev/mmcblk0p7.",
-        "dev-mmcblk0p7.device.",
-    ],
-)
-def test_a_device_that_systemd_waits_for_in_vain_is_seen_in_a_log(device: str) -> None:
-    sign, kernel = INDICATORS["device-timeout"], "[    0.000000] Linux version 6.6.0"
-    told = sign.otherwise(inventory_of(log=[kernel, f"[ TIME ] Timed out waiting for device {device}"]))
-    assert told == "systemd waits in vain for dev-mmcblk0p7.device"
-    assert sign.otherwise(inventory_of(log=[kernel])) == ""
-    assert sign.otherwise(inventory_of()) is None
-
-
 @pytest.mark.parametrize(("there", "shown"), [(True, "usb-storage 1-1:1.0 is a disk"), (False, "")])
 def test_a_disk_at_usb_is_seen_in_a_log(there: bool, shown: str) -> None:
     lines = ["[    0.000000] Linux version 6.6.0"]
@@ -272,7 +256,7 @@ def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
 
 
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 11
+    assert len(INDICATORS) == 10
 
 
 def test_caches_are_told_of_counted_boots_only(some: Recorded) -> None:

@@ -116,11 +116,6 @@ INDICATORS = {
         lambda facts: logged.deferred_timeout(facts) or "",
         logged.deferred_timeout,
     ),
-    "device-timeout": Indicator(
-        "a device that systemd waits for in vain",
-        lambda facts: logged.device_timeout(facts) or "",
-        logged.device_timeout,
-    ),
     "usb-disk": Indicator("a disk at USB", lambda facts: logged.usb_disk(facts) or "", logged.usb_disk),
     "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),
     "init": Indicator("an init", _init, logged.init),

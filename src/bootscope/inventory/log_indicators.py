@@ -192,7 +192,6 @@ def loader(known: Inventory) -> str | None:
     return None
 
 
-_DEVICE_MISSING = r"Timed out waiting for device (?:\x1b\[[\d;]*m)?(\S{1,60}?)(?:\x1b|\.?(?:\s|$))"
 _DEFERRED = r"(?:(\S.{0,80}): )?(?:deferred probe (?:timeout|pending)|probe deferral timeout)"
 
 
@@ -204,14 +203,6 @@ def deferred_timeout(known: Inventory) -> str | None:
         return None
     found = known.logged(_DEFERRED)
     return f"the kernel gives up waiting for what {found[1] or 'a driver'} needs" if found else ""
-
-
-def device_timeout(known: Inventory) -> str | None:
-    """Whether systemd gave up waiting for a device."""
-    if not known.log or not known.log.has_kernel_start:
-        return None
-    found = known.logged(_DEVICE_MISSING)
-    return f"systemd waits in vain for {found[1]}" if found else ""
 
 
 def usb_disk(known: Inventory) -> str | None:
