@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,31 +16,22 @@ ROW = {"date": "2026-11-26", "works": True, "base_ns": 8_000_000_000, "saving_ns
 
 
 @pytest.fixture
-def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def tables(tmp_path: Path) -> Path:
     rows = {"measured": ("stock", ["a", "b"]), "measured-amd64": ("debian-amd64", ["b", "c"])}
     for name, (system, techniques) in rows.items():
         table = {"system": system, "rows": [{"technique": t, **ROW} for t in techniques]}
         (tmp_path / f"{name}.json").write_text(json.dumps(table))
-    monkeypatch.setattr(model, "MEASURED", tmp_path / "measured.json")
-    monkeypatch.setattr(model, "HERE", tmp_path)
-    measured.cache_clear()
-    yield tmp_path
-    measured.cache_clear()
+    return tmp_path
 
 
-@pytest.mark.usefixtures("tables")
-def test_the_reference_system_comes_first() -> None:
-    assert {name: row.system for name, row in measured().items()} == {
-        "a": "stock",
-        "b": "stock",
-        "c": "debian-amd64",
-    }
+def test_the_reference_system_comes_first(tables: Path) -> None:
+    found = {name: row.system for name, row in measured(tables).items()}
+    assert found == {"a": "stock", "b": "stock", "c": "debian-amd64"}
 
 
-@pytest.mark.usefixtures("tables")
-def test_another_system_is_named() -> None:
-    assert measured_text(measured()["b"]) == "b: saves 2.000 s of 8.000 s"
-    assert measured_text(measured()["c"]) == "c: saves 2.000 s of 8.000 s on debian-amd64"
+def test_another_system_is_named(tables: Path) -> None:
+    assert measured_text(measured(tables)["b"]) == "b: saves 2.000 s of 8.000 s"
+    assert measured_text(measured(tables)["c"]) == "c: saves 2.000 s of 8.000 s on debian-amd64"
 
 
 def test_every_table_says_of_which_system_it_is() -> None:

@@ -208,11 +208,11 @@ def figures() -> dict[str, Figure]:
 
 
 @functools.cache
-def measured() -> dict[str, Measured]:
+def measured(folder: Path = HERE) -> dict[str, Measured]:
     """What was measured by ourselves, by technique or `technique=recipe`: on the reference system, or where
-    that cannot prove it, on another one."""
+    that cannot prove it, on another one. `folder` has a table for each system."""
     found: dict[str, Measured] = {}
-    for path in (MEASURED, *sorted(HERE.glob(f"{MEASURED.stem}-*.json"))):
+    for path in (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json"))):
         table = msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
         for row in table.rows:
             found.setdefault(row.technique, msgspec.structs.replace(row, system=table.system))
