@@ -15,11 +15,11 @@ def _asked(program: str, wanted: bool) -> bool:
         try:
             assert child.stdout
             child.stdout.readline()
-            for _ in range(100):
-                if is_running(child.pid) == wanted:
-                    return wanted
-                time.sleep(0.02)
-            return not wanted
+            # A process that has just said something may still be on its way to where it stays.
+            ends = time.monotonic() + 10
+            while is_running(child.pid) != wanted and time.monotonic() < ends:
+                pass
+            return is_running(child.pid)
         finally:
             child.kill()
 
