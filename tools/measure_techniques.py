@@ -5,7 +5,7 @@
     python tools/measure_techniques.py --predict
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show;
-of another system than stock a file of its own, such as measured-systemd.json for docs/optimized-systemd.md),
+of another system than stock a file of its own, such as measured-systemd.json, for what stock cannot prove),
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
 unless --again. Takes some hours where nothing was built before: every recipe of the kernel is a build.
 
@@ -144,15 +144,22 @@ def main() -> int:
             row = made.result()
             if row.get("error") == "interrupted":
                 continue  # says nothing of the technique
-            rows[row["technique"]] = row
             print(json.dumps(row), flush=True)
-            command = f"python tools/measure_techniques.py --system {args.system}"
-            table = {"command": command, "system": args.system, "rows": [rows[key] for key in sorted(rows)]}
-            kept.write_text(json.dumps(table, indent=1) + "\n")
+            keep(row, args.system)
     finally:
         # What has not begun when it is stopped need not begin.
         pool.shutdown(cancel_futures=True)
     return 0
+
+
+def keep(row: dict[str, Any], system: str) -> None:
+    """Puts a row into the table of a system, as that is now: another one may write it, too."""
+    kept = kept_of(system)
+    there = json.loads(kept.read_text())["rows"] if kept.exists() else []
+    rows = {each["technique"]: each for each in [*there, row]}
+    command = f"python tools/measure_techniques.py --system {system}"
+    table = {"command": command, "system": system, "rows": [rows[key] for key in sorted(rows)]}
+    kept.write_text(json.dumps(table, indent=1) + "\n")
 
 
 def kept_of(system: str) -> Path:
@@ -163,7 +170,8 @@ def kept_of(system: str) -> Path:
 
 def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:
     """The recipes that are to be tried: all, or those of `only`, but for what is known."""
-    applying = {f["technique"] for f in bootscope("audit", system)["techniques"]}
+    # Without a recording of it nothing is known of the system itself.
+    applying = {f["technique"] for f in bootscope("audit", system).get("techniques", ())}
     specs = []
     for found in techniques().values():
         for name, recipe in found.recipes.items():

@@ -76,7 +76,8 @@ def _measured() -> Iterator[str]:
     """The table of what was tried here."""
     rows = sorted(measured().values(), key=lambda row: -(row.saving_ns or 0))
     yield from ("", "## Measured", "")
-    yield "Each alone on the reference system, or on one without it, by `python tools/measure_techniques.py`."
+    yield "Each alone on the reference system, or on one without it, by `python tools/measure_techniques.py`;"
+    yield "what that cannot prove, on the system that the recordings are named after (`--system NAME`)."
     yield from ("", "| technique | predicted ms | saves ms | error | of ms | recordings without, with |")
     yield "|---|---:|---:|---:|---:|---|"
     for row in rows:

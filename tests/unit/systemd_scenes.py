@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system with systemd, as far as recipes ask for something of it."""
+"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, and of a PC."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import fnmatch
 from dataclasses import replace
 
 from bootscope.emulator.subject import flat
+from bootscope.inventory.bootlog import RECORDED, BootLog, log_line
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system
@@ -21,6 +22,8 @@ FILES = {
     "/usr/lib/systemd/systemd": "program",
     "/usr/lib/systemd/system-generators/systemd-sysv-generator": "program",
 }
+OF_PC = ("grub-timeout", "kernel-no-kaslr", "kernel-tsc-preset")
+"""Techniques for what only the system for PCs has."""
 SLOW = "initcall_blacklist=slow_init"
 OF_DEBIAN = (
     "initramfs-fast-compression",
@@ -33,13 +36,30 @@ OF_DEBIAN = (
 
 
 def is_of_stock(t: Technique) -> bool:
-    """Whether the recipes of a technique are not for the system with systemd."""
-    return t.id not in OF_DEBIAN and t.applies_to.inits != ("systemd",)
+    """Whether the recipes of a technique are not for the system with systemd or that of a PC."""
+    return t.id not in (*OF_DEBIAN, *OF_PC) and t.applies_to.inits != ("systemd",)
 
 
 def base_of(t: Technique, recipe: Recipe) -> System:
     """A system that a recipe is for."""
-    return home(recipe) if is_of_stock(t) else load_system("debian-systemd").system
+    return home(recipe) if is_of_stock(t) else load_system(system_for(t)).system
+
+
+def system_for(t: Technique) -> str:
+    """The name of the system that a technique is for which is not for stock."""
+    return "debian-amd64" if t.id in OF_PC else "debian-systemd"
+
+
+def elsewhere(found: Recorded, t: Technique, system: System, change: Change) -> Recorded:
+    """What is known of a run of a system that is not stock, and has a change."""
+    return (with_pc if t.id in OF_PC else with_systemd)(found, system, change)
+
+
+def with_pc(found: Recorded, system: System, change: Change) -> Recorded:
+    """What is known of a run of the system for PCs, whose settings have the change in them."""
+    settings = flat(system)
+    lines = BootLog([log_line(1, "[    0.000000] tsc: Detected 1000.003 MHz processor")], RECORDED)
+    return replace(found, settings=settings, command_line=settings["kernel.command_line"], log=lines)
 
 
 def with_systemd(found: Recorded, system: System, change: Change) -> Recorded:

@@ -24,7 +24,7 @@ from bootscope.techniques import model
 from bootscope.techniques.model import Recipe, techniques
 
 from .lab_scenes import CONFIGS, FILES, known, listed, stock
-from .systemd_scenes import base_of, is_of_stock, with_systemd
+from .systemd_scenes import base_of, elsewhere, is_of_stock
 
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
 RECIPES = {title(t, name): recipe for t in techniques().values() for name, recipe in t.recipes.items()}
@@ -53,7 +53,7 @@ def test_what_is_done_is_not_proposed(store: Store, spec: str) -> None:
 
     def recorded_here(system: System, change: Change) -> Recorded:
         found = recorded(store, stock().system if not is_of_stock(t) else system, change)
-        return found if is_of_stock(t) else with_systemd(found, system, change)
+        return found if is_of_stock(t) else elsewhere(found, t, system, change)
 
     settings = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(system))
     own = filled(recipe.base, settings)

@@ -20,7 +20,9 @@ from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
 from bootscope.core.errors import UserError
 from bootscope.cores.changes import KNOWN as OF_CORES
+from bootscope.emulator.subject import flat
 from bootscope.inventory.indicators import INDICATORS
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
 from bootscope.kbuild.kconfig import written
@@ -44,7 +46,7 @@ from bootscope.techniques.model import (
 
 from .builders import DEVICES, HOOKS, ROOT, TEXTS
 from .lab_scenes import boot, known, stock
-from .systemd_scenes import base_of, is_of_stock, with_systemd
+from .systemd_scenes import base_of, elsewhere, is_of_stock, system_for
 
 ALL = techniques()
 RECIPES = [(t, name, recipe) for t in ALL.values() for name, recipe in t.recipes.items()]
@@ -68,12 +70,6 @@ def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         watch_names=WatchNames(devices=DEVICES, hooks=calls, texts=TEXTS),
         objects={objects.KERNEL_SYMBOLS: f"{_PTY_INIT:x} t pty_init\n{_PTY_INIT + 64:x} t end\n".encode()},
     )
-
-
-@pytest.fixture(scope="module")
-def systemd_facts(stock_facts: Recorded) -> Recorded:
-    """The same of the system with systemd."""
-    return with_systemd(stock_facts, load.load_system("debian-systemd").system, Change())
 
 
 # ---- the whole ----
@@ -184,12 +180,13 @@ def test_every_figure_has_a_document_and_says_where_it_stands() -> None:
 
 @pytest.mark.parametrize(("t", "recipe"), [(t, recipe) for t, _, recipe in RECIPES], ids=NAMES)
 def test_a_recipe_makes_a_system_of_one_that_it_is_for(
-    t: Technique, recipe: Recipe, stock_facts: Recorded, systemd_facts: Recorded
+    t: Technique, recipe: Recipe, stock_facts: Recorded
 ) -> None:
-    loaded = stock() if is_of_stock(t) else load.load_system("debian-systemd")
-    base = apply(base_of(t, recipe), {"its base": recipe.base})
+    loaded = stock() if is_of_stock(t) else load.load_system(system_for(t))
+    own = filled(recipe.base, Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system)))
+    base = apply(base_of(t, recipe), {"its base": own})
     load.check_system(base, loaded.path)
-    change = filled(recipe.change, stock_facts if is_of_stock(t) else systemd_facts)
+    change = filled(recipe.change, stock_facts if is_of_stock(t) else elsewhere(stock_facts, t, base, own))
     made = apply(base, {"it": change})
     load.check_system(made, loaded.path)
     assert made != base

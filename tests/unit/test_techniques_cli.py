@@ -55,7 +55,7 @@ def test_the_list_is_grouped_by_phases_and_fits_a_terminal() -> None:
     assert heads == list(dict.fromkeys(t.phase for t in listed))
     assert "--for KIND" in lines[-2]
     assert lines[-3] == "* needs-hardware; - obsolete"
-    assert "* grub-timeout " in "\n".join(lines)
+    assert "* efi-stub-no-grub " in "\n".join(lines)
     few = [t for t in listed if t.phase == "spl"]
     assert "--for" not in printed(lambda out: techniques_verb.show_list(out, few))
 

@@ -152,7 +152,7 @@ def explain(out: Console, t: Technique) -> None:
     )
     if measured_of(t):
         out.print()
-        out.print(Text("Measured alone on the reference system", "bold"))
+        out.print(Text("Measured alone, on the reference system where no other is named", "bold"))
     for row in measured_of(t):
         out.print(Text(f"  {measured_text(row)}"))
     _published(out, t)

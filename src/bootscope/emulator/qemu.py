@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,9 +17,10 @@ from bootscope.core.errors import ToolError
 from bootscope.devices.model import FirmwareStore, Media, in_option
 
 _POLL_S = 0.05
+_BUSY = ("R", "D")
 STALL_NS = 60_000_000_000
-"""Host time without a single record. A running CPU is sampled thousands of times in it, so it sleeps
-and nothing is going to wake it."""
+"""Host time that QEMU sleeps without a single record. A running CPU is sampled thousands of times in it, so
+it sleeps and nothing is going to wake it. Where QEMU waits for a busy host, nothing of that is known."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,24 @@ class PoweredOff:
     host_ns: int
 
 
+def is_running(pid: int) -> bool:
+    """Whether a thread of a process runs, waits for a CPU or a disk; False for one that is over."""
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                # proc(5): the state follows the name, which may hold anything.
+                if (thread / "stat").read_text().rpartition(")")[2].split()[0] in _BUSY:
+                    return True
+    return False
+
+
 def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[bytes], None]) -> PoweredOff:
     """Runs the board until the plugin ends it, QEMU dies, or `timeout_s` of host time are over.
 
     `on_data` gets the stream's new bytes a few times a second. Ctrl-C ends the board and goes on up.
     """
-    begun = grown = time.monotonic_ns()
+    begun = polled = time.monotonic_ns()
+    asleep_ns = 0
     timed_out = stalled = False
     with power.log.open("wb") as log:
         child = process.spawn(command(board, power), stdout=log.fileno(), stderr=subprocess.STDOUT)
@@ -105,9 +119,10 @@ def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[b
                 data = tail.new()
                 on_data(data)
                 now = time.monotonic_ns()
-                grown = now if data else grown
+                since_ns, polled = now - polled, now
+                asleep_ns = 0 if data else asleep_ns + (0 if is_running(child.pid) else since_ns)
                 timed_out = now - begun > timeout_s * 1e9
-                stalled = now - grown > STALL_NS
+                stalled = asleep_ns > STALL_NS
                 if timed_out or stalled:
                     break
                 time.sleep(_POLL_S)

@@ -114,6 +114,21 @@ def _boot_device(known: Inventory) -> str:
     raise UserError("it is not known from where the boot loader reads files")
 
 
+def _tsc_khz(known: Inventory) -> str:
+    """The rate of the time stamp counter that the kernel has found, in kHz."""
+    found = known.logged(r"tsc: Detected (\d{1,5})\.(\d{3}) MHz processor")
+    if not found:
+        raise UserError("the boot does not show the rate of the time stamp counter")
+    return str(int(found[1]) * 1000 + int(found[2]))
+
+
+def _menu_without_wait(known: Inventory) -> str:
+    """GRUB's menu, with no time to choose; empty where there is no such wait."""
+    script = known.settings.get("uboot.script", "")
+    waits = re.compile(r"(?m)^([ \t]*set timeout=)[1-9]\d*[ \t]*$")
+    return waits.sub(r"\g<1>0", script) if waits.search(script) else ""
+
+
 def _root_device(known: Inventory) -> str:
     if not known.knows(Part.COMMAND_LINE):
         raise UserError("the kernel command line is not known")
@@ -149,6 +164,8 @@ def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) 
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
+    "tsc_khz": _tsc_khz,
+    "menu_without_wait": _menu_without_wait,
     "free_sector": _number("card.root_sector", "card.root_sectors"),
     "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
     "boot_script_address": _number("kernel.device_tree_address", plus=0x100000, as_text=hex),

@@ -19,7 +19,8 @@ SCHEMA = 1
 HERE = Path(__file__).parent
 CATALOGUE = HERE / "catalogue"
 MEASURED = HERE / "measured.json"
-"""What techniques were worth on the reference system; written by tools/measure_techniques.py."""
+"""What techniques were worth on the reference system; written by tools/measure_techniques.py, as those beside
+it, `measured-*.json`, of techniques that this system cannot prove."""
 
 PHASES = (
     "hardware", "rom", "spl", "bootloader", "load", "decompress", "kernel", "filesystem", "init",
@@ -165,9 +166,10 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What a recipe of a technique was worth, alone, on the reference system: the milestone without and with
-    it in ns of board time, and the two recordings. `error` says why there is none. `milestone`: that of the
-    recipe, if it has one of its own; then `later_ns` is by how much what was recorded until came later."""
+    """What a recipe of a technique was worth, alone, on the reference system or another `system`: the
+    milestone without and with it in ns of board time, and the two recordings. `error` says why there is none.
+    `milestone`: that of the recipe, if it has one of its own; then `later_ns` is by how much what was
+    recorded until came later."""
 
     technique: str
     date: str
@@ -182,6 +184,7 @@ class Measured(msgspec.Struct, frozen=True):
     error: str = ""
     milestone: str = ""
     later_ns: int | None = None
+    system: str = ""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -210,10 +213,15 @@ def figures() -> dict[str, Figure]:
 
 
 @functools.cache
-def measured() -> dict[str, Measured]:
-    """What was measured by ourselves, by technique or `technique=recipe`."""
-    table = msgspec.json.decode(MEASURED.read_bytes(), type=Table) if MEASURED.exists() else Table()
-    return {row.technique: row for row in table.rows}
+def measured(folder: Path = HERE) -> dict[str, Measured]:
+    """What was measured by ourselves, by technique or `technique=recipe`: on the reference system, or where
+    that cannot prove it, on another one. `folder` has a table for each system."""
+    found: dict[str, Measured] = {}
+    for path in (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json"))):
+        table = msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
+        for row in table.rows:
+            found.setdefault(row.technique, msgspec.structs.replace(row, system=table.system))
+    return found
 
 
 def measured_of(found: Technique) -> list[Measured]:

@@ -30,9 +30,10 @@ def measured_text(row: Measured) -> str:
     verb = "saves" if row.saving_ns >= 0 else "costs"
     predicted = f" (predicted {span(row.predicted_ns)})" if row.predicted_ns is not None else ""
     works = "" if row.works else f", but {'; '.join(row.faults)}"
+    where = f" on {row.system}" if row.system not in ("", "stock") else ""
     until = f" to {row.milestone}" if row.milestone else ""
     later = f", {_later(row.later_ns)}" if row.later_ns else ""
-    saves = f"{verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{until}"
+    saves = f"{verb} {span(abs(row.saving_ns))} of {seconds(row.base_ns)} s{until}{where}"
     return f"{row.technique}: {saves}{later}{predicted}{works}"
 
 
