@@ -164,6 +164,10 @@ int64_t icount_get_raw(void) BS_WEAK;	     /* instructions, of all CPUs */
 int64_t icount_to_ns(int64_t insns) BS_WEAK;
 void icount_handle_interrupt(void *cpu, int mask) BS_WEAK;
 
+/* Likewise, and needed for code that runs from flash only. */
+void *memory_region_from_host(void *host, uint64_t *offset) BS_WEAK;
+const char *memory_region_name(const void *region) BS_WEAK;
+
 /* Likewise, and needed for disks of virtio's only. */
 void bql_lock_impl(const char *file, int line) __attribute__((weak));
 void bql_unlock(void) __attribute__((weak));

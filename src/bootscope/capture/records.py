@@ -169,6 +169,17 @@ class Slept(Record, frozen=True, gc=False, tag=14):
     duration_ns: int
 
 
+class Read(Record, frozen=True, gc=False, tag=15):
+    """Reads of device `device` as memory, in order: `size_bytes` from byte `offset` on, by so many accesses
+    to its bus. `time_ns` is that of the last of them.
+    """
+
+    device: int
+    offset: int
+    size_bytes: int
+    accesses: int
+
+
 AnyRecord = (
     Io
     | Hook
@@ -184,4 +195,5 @@ AnyRecord = (
     | Bytes
     | Cpus
     | Slept
+    | Read
 )

@@ -27,6 +27,7 @@ from bootscope.capture.records import (
     Hook,
     Idle,
     Io,
+    Read,
     Record,
     Sample,
     Slept,
@@ -54,6 +55,7 @@ __all__ = [
     "Idle",
     "Io",
     "Kind",
+    "Read",
     "Record",
     "Sample",
     "Slept",
@@ -89,6 +91,7 @@ class Kind(IntEnum):
     BYTES = 12
     CPUS = 13
     SLEPT = 14
+    READ = 15
 
 
 def _uints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
@@ -140,6 +143,10 @@ def _cpus(t: int, data: bytes) -> Record:
     return Cpus(t, number, quantum_ns)
 
 
+def _read(t: int, data: bytes) -> Record:
+    return Read(t, *_uints(data, 0, 4)[0])
+
+
 def _ended(t: int, data: bytes) -> Record:
     if data[:1] not in {bytes([reason]) for reason in End}:
         return Unknown(t, Kind.END, data)
@@ -166,6 +173,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.BYTES: Bytes,
     Kind.CPUS: _cpus,
     Kind.SLEPT: _one_number(Slept),
+    Kind.READ: _read,
 }
 
 

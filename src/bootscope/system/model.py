@@ -117,7 +117,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     header of a legacy uImage and is moved to that address before it starts; 0: no header. `packed`: how an
     ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
     `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
-    `files` (path in the kernel's tree -> text) are put over its sources.
+    `files` (path in the kernel's tree -> text) are put over its sources. `device_tree_cells` (node and
+    property of the device tree -> hexadecimal words) are set in it.
     """
 
     source: str
@@ -139,6 +140,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     initramfs_address: int = 0x44000000
     unpacker_options: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     files: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    device_tree_cells: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Prebuilt(Setting, frozen=True, kw_only=True):
@@ -218,6 +220,7 @@ class RootFs(Setting, frozen=True):
 
     `files` (path -> text) and `links` (path -> target) are put over that; a text that begins with `#!` is
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
+    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one.
     """
 
     overlay: str
@@ -229,6 +232,7 @@ class RootFs(Setting, frozen=True):
     files: dict[str, str] = {}
     links: dict[str, str] = {}
     remove: tuple[str, ...] = ()
+    volume: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Initramfs(Setting, frozen=True):
