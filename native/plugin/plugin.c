@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "cpus.h"
 #include "devices.h"
+#include "flash.h"
 #include "frame.h"
 #include "hooks.h"
 #include "light.h"
@@ -224,6 +225,8 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 	if (watch.frame.used && in_watched_code(vaddr))
 		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));
+	if (watch.flash.io)
+		bs_flash_translated(insn, rest);
 	if (rest == 1)
 		qemu_plugin_register_vcpu_mem_cb(insn, bs_devices_accessed, QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_RW, &watch);
@@ -299,6 +302,8 @@ static bool install(const char *watch_path, const char *out_path)
 	if (watch.returns)
 		bs_returns_init(&watch);
 	bs_capture_init(watch.word_bytes);
+	if (watch.flash.io)
+		bs_flash_init(&watch);
 	/* Looked at eight times as often as sampled, so that samples lie close to their grid. */
 	int64_t period_ns = watch.sample_ns ? watch.sample_ns / 8 : DEFAULT_CHECK_NS;
 	check_insns = (uint64_t)(period_ns / watch.tick_ns) + 1;

@@ -171,6 +171,10 @@ void timer_init_full(void *timer, void *list, int clock, int unit_ns, int attrib
 void timer_mod_ns(void *timer, int64_t at_ns) BS_WEAK;
 int vm_stop(int state) BS_WEAK;
 
+/* Likewise, and needed for code that runs from flash only. */
+void *memory_region_from_host(void *host, uint64_t *offset) BS_WEAK;
+const char *memory_region_name(const void *region) BS_WEAK;
+
 /* Likewise, and needed for disks of virtio's only. */
 void bql_lock_impl(const char *file, int line) __attribute__((weak));
 void bql_unlock(void) __attribute__((weak));

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "cpus.h"
+#include "flash.h"
 #include "later.h"
 #include "timing.h"
 
@@ -51,6 +52,7 @@ static void write_out(enum bs_record type, int64_t time_ns, bool routine, unsign
 
 static void keep(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p)
 {
+	bs_flash_done();
 	if (rec.ended)
 		return;
 	if (!bs_cpus_one()) {
@@ -74,7 +76,7 @@ static void keep(enum bs_record type, int64_t time_ns, bool routine, const struc
 static bool is_routine(enum bs_record type)
 {
 	return type == BS_REC_SAMPLE || type == BS_REC_IDLE || type == BS_REC_STACK || type == BS_REC_BYTES ||
-	       type == BS_REC_SLEPT || type == BS_REC_CPUS;
+	       type == BS_REC_SLEPT || type == BS_REC_CPUS || type == BS_REC_READ;
 }
 
 void bs_record(enum bs_record type, int64_t time_ns, const struct bs_payload *p)
@@ -123,6 +125,7 @@ void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns)
 	uint64_t syncs;
 	int64_t worst_ns;
 
+	bs_flash_done();
 	bs_record_release(0);
 	bs_record_past(INT64_MAX);
 	bs_clock_quality(&syncs, &worst_ns);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpus.h"
+#include "flash.h"
 #include "registers.h"
 #include "virtio_disk.h"
 #include "watch_line.h"
@@ -34,6 +36,34 @@ static bool set_disk(struct bs_watch *w, const struct bs_line *l)
 		if (w->io[i].id == id)
 			return w->io[i].disk = bs_disk_init();
 	return false;
+}
+
+static bool set_flash(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[2];
+
+	if (w->flash.io || l->n != 3 || !bs_numbers(l, 1, 2, v) || !v[1] || !bs_cpus_one())
+		return false;
+	for (size_t i = 0; i < w->n_io; i++)
+		if (w->io[i].id == v[0])
+			w->flash.io = &w->io[i];
+	w->flash.bus_bytes = v[1];
+	return w->flash.io;
+}
+
+static bool set_flash_cache(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_flash *f = &w->flash;
+	uint64_t v[4];
+
+	if (!f->io || f->cached || l->n != 6 || !bs_numbers(l, 1, 4, v) || v[1] > UINT32_MAX || v[2] > UINT32_MAX ||
+	    strlen(l->word[5]) >= sizeof(f->region))
+		return false;
+	f->uncached = v[3];
+	strcpy(f->region, l->word[5]);
+	f->cached = bs_cache_make(&f->code, v[0], (uint32_t)v[1], (uint32_t)v[2], BS_LRU, false) &&
+		    bs_cache_make(&f->data, v[0], (uint32_t)v[1], (uint32_t)v[2], BS_LRU, false);
+	return f->cached && bs_flash_code_known();
 }
 
 static bool set_config(struct bs_watch *w, const struct bs_line *l)
@@ -280,6 +310,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"tick", set_tick},	  {"word", set_word},	{"register", set_register},
 		{"condition", add_condition}, {"io", add_io},	{"text", add_text},
 		{"config", set_config},	  {"segment", set_segment}, {"disk", set_disk},
+		{"flash", set_flash}, {"flash-cache", set_flash_cache},
 		{"port", bs_watch_add_port}, {"ports", bs_watch_set_ports}, {"prefix", bs_watch_add_prefix},
 		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
 		{"hook", bs_watch_add_hook}, {"routine", bs_watch_add_routine}, {"move", add_move}, {"over", bs_watch_add_over},

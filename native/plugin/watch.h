@@ -13,6 +13,11 @@
  *                                          MASK, for one of these pairs; comes before what names it
  *   io ID PHYS SIZE                        record every store to these device registers
  *   disk ID                                io ID is a disk of virtio's (virtio_disk.h)
+ *   flash ID BYTES                         io ID is flash whose loads are recorded (flash.h); an access
+ *                                          moves BYTES
+ *   flash-cache SIZE WAYS LINE FROM REGION and what is read below virtual address FROM goes through caches
+ *                                          of this size, for code and for data; QEMU's name of the flash
+ *                                          is REGION
  *   port ID FIRST SIZE                     record every output to these I/O ports
  *   ports MASK                             the bits of a register that are the number of a port
  *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
@@ -92,6 +97,7 @@
 #include "capture.h"
 
 #define BS_MAX_IO 16
+#define BS_REGION_BYTES 64
 #define BS_MAX_TEXT 32
 #define BS_MAX_TEXT_BYTES 120
 #define BS_MAX_CODE 8
@@ -113,6 +119,15 @@ struct bs_io {
 	uint32_t id;
 	uint64_t start, end;
 	bool disk;
+};
+
+/* Flash that is read as memory. */
+struct bs_flash {
+	const struct bs_io *io; /* NULL: there is none */
+	uint64_t bus_bytes, uncached;
+	bool cached;
+	struct bs_cache code, data;
+	char region[BS_REGION_BYTES];
 };
 
 /* An instruction that outputs to a port. */
@@ -284,6 +299,7 @@ struct bs_watch {
 	struct bs_condition conditions[BS_MAX_CONDITIONS];
 	struct bs_io io[BS_MAX_IO];
 	size_t n_io;
+	struct bs_flash flash;
 	struct bs_io port[BS_MAX_IO];
 	size_t n_port;
 	uint64_t port_mask;

@@ -58,6 +58,14 @@ CHAINS = [
     ),
     Chain("zynq", "stock-zynq", ["spl"], ("SPL", "U-Boot"), unpacks=True, archive=False, cpus=1),
     Chain("imx8mp-evk", "debian-imx8mp", [], (), steps=frozenset(), cpus=1, loaded=False),
+    Chain(
+        *("vexpress-a9", "stock-vexpress", [], ("decompressor",)),
+        unpacks=True,
+        steps=frozenset(),
+        archive=False,
+        cpus=1,
+        loaded=False,
+    ),
 ]
 
 

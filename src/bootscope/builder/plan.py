@@ -14,6 +14,8 @@ from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder import sources
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
+from bootscope.builder.filesystems import KINDS
+from bootscope.builder.filesystems.mtd import NAME as MTD_UTILS
 from bootscope.builder.outlook import UNKNOWN, Outlook
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved, Wanted
@@ -23,11 +25,13 @@ from bootscope.builder.steps import (
     configure,
     falcon,
     firmware,
+    flash,
     grub,
     initramfs,
     kernel,
     kernel_tree,
     loader_tree,
+    mtd_utils,
     packaged_application,
     packages,
     payload,
@@ -133,7 +137,8 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
     # The packages of its compiler are of programs that have to run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
-    used = dict.fromkeys((*trees, *below, *bios, *libc, *headers, *more, *again))
+    flash_tools = [name for name in _flash_tools(system) if name in system.sources]
+    used = dict.fromkeys((*trees, *flash_tools, *below, *bios, *libc, *headers, *more, *again))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -145,26 +150,49 @@ def architecture(loaded: LoadedSystem) -> Architecture:
 def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
     s, board = loaded.system, load_board(loaded.system.board)
-    arch = board.arch
+    arch, nor = board.arch, flash.part_of(board)
     _check_loader(s, board)
+    flash.check(s, board)
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([loader_tree.step(s)] if loader_tree.needed(s) else []),
         *([kernel_tree.step(s.kernel)] if kernel_tree.files_of(s.kernel) else []),
         *_programs(loaded, found, board),
-        *([kernel.device_tree_step(s.framebuffer, s.kernel.disabled_nodes)] if has_device_tree(s) else []),
+        *([_device_tree(s)] if has_device_tree(s) else []),
         *splash.steps(s, arch),
-        rootfs.step(s, loaded.beside(s.rootfs.overlay), arch),
+        *(mtd_utils.step(_source(s, found, name)) for name in _flash_tools(s)),
+        rootfs.step(s, loaded.beside(s.rootfs.overlay), arch, nor.erase_bytes if nor else 0),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
-        card.step(s, _script(s), board),
+        flash.step(s, board) if nor else card.step(s, _script(s), board),
     ]
+
+
+def _device_tree(s: System) -> Step:
+    cells = s.kernel.device_tree_cells
+    return kernel.device_tree_step(
+        s.framebuffer, s.kernel.disabled_nodes, cells if isinstance(cells, dict) else {}
+    )
+
+
+def _flash_tools(s: System) -> tuple[str, ...]:
+    """The sources of programs that make its root file system."""
+    return KINDS[s.rootfs.filesystem].needs or ((MTD_UTILS,) if rootfs.on_ubi(s.rootfs) else ())
+
+
+def _source(s: System, found: Mapping[str, Resolved], name: str) -> Resolved:
+    if name not in found:
+        raise UserError(
+            f"{s.name}: rootfs.filesystem: {s.rootfs.filesystem} needs the source {name}",
+            hint="name it under [sources], as the system stock-vexpress does",
+        )
+    return found[name]
 
 
 def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
     """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
     if not isinstance(system.prebuilt, Prebuilt):
-        return dict(found)
+        return {name: one for name, one in found.items() if name not in _flash_tools(system)}
     compiled = [system.application.libc_source]
     if builds_loader(system):
         compiled.append(system.uboot.source)

@@ -179,6 +179,17 @@ class Light(Record, frozen=True, gc=False, tag=15):
     pc: int
 
 
+class Read(Record, frozen=True, gc=False, tag=16):
+    """Reads of device `device` as memory, in order: `size_bytes` from byte `offset` on, by so many accesses
+    to its bus. `time_ns` is that of the last of them.
+    """
+
+    device: int
+    offset: int
+    size_bytes: int
+    accesses: int
+
+
 AnyRecord = (
     Io
     | Hook
@@ -195,4 +206,5 @@ AnyRecord = (
     | Cpus
     | Slept
     | Light
+    | Read
 )

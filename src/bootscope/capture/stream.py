@@ -28,6 +28,7 @@ from bootscope.capture.records import (
     Idle,
     Io,
     Light,
+    Read,
     Record,
     Sample,
     Slept,
@@ -56,6 +57,7 @@ __all__ = [
     "Io",
     "Kind",
     "Light",
+    "Read",
     "Record",
     "Sample",
     "Slept",
@@ -92,6 +94,7 @@ class Kind(IntEnum):
     CPUS = 13
     SLEPT = 14
     LIGHT = 15
+    READ = 16
 
 
 def _uints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
@@ -147,6 +150,10 @@ def _cpus(t: int, data: bytes) -> Record:
     return Cpus(t, number, quantum_ns)
 
 
+def _read(t: int, data: bytes) -> Record:
+    return Read(t, *_uints(data, 0, 4)[0])
+
+
 def _ended(t: int, data: bytes) -> Record:
     if data[:1] not in {bytes([reason]) for reason in End}:
         return Unknown(t, Kind.END, data)
@@ -174,6 +181,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.CPUS: _cpus,
     Kind.SLEPT: _one_number(Slept),
     Kind.LIGHT: _light,
+    Kind.READ: _read,
 }
 
 

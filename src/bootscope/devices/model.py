@@ -39,12 +39,16 @@ class ConsoleByte(DeviceEvent):
 
 @dataclass(frozen=True, slots=True)
 class StorageCommand(DeviceEvent):
-    """A command with data. `sector` is None for data that are not the medium's contents."""
+    """A command with data. `sector` is None for data that are not the medium's contents.
+
+    `follows`: it goes on where the one before ended, for media that are read as memory.
+    """
 
     opcode: int
     sector: int | None
     size_bytes: int
     write: bool
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,14 @@ class Decoder(Protocol):
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         """The event, if any, that record `index` causes: a store `offset` bytes into the device."""
+
+
+@runtime_checkable
+class MemoryDecoder(Decoder, Protocol):
+    """Of a device whose data are read as memory."""
+
+    def read(self, index: int, offset: int, size_bytes: int, accesses: int) -> DeviceEvent:
+        """The event that record `index` is: `accesses` to the bus for `size_bytes` from `offset` on."""
 
 
 class CardClass(Setting, frozen=True):
@@ -168,3 +180,19 @@ class Storage(Device, Protocol):
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         """What QEMU needs for it and what is in it: as a snapshot, so that no boot changes it."""
+
+
+@runtime_checkable
+class MemoryStorage(Storage, Protocol):
+    """Storage of `size` bytes whose data are read as memory, `bus_bytes` with an access; `erase_bytes` are
+    erased at a time."""
+
+    @property
+    def bus_bytes(self) -> int: ...
+    @property
+    def erase_bytes(self) -> int: ...
+    def watch_lines(self) -> tuple[str, ...]:
+        """More lines for the plugin, of how it is read."""
+
+    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
+        """What an event costs on the real board."""

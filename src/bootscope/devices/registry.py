@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from bootscope.devices import sdhci_pci
 from bootscope.devices.boot_memory import BootMemory
 from bootscope.devices.cadence_uart import CadenceUart
+from bootscope.devices.cfi_nor import CfiNor
 from bootscope.devices.imx_uart import ImxUart
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.pflash import Pflash
@@ -36,6 +37,7 @@ AnyDevice = (
     | VirtioDisk
     | ImxUart
     | Usdhc
+    | CfiNor
 )
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
 

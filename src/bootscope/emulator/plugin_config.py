@@ -14,7 +14,7 @@ from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
 from bootscope.cores.profile import Core
-from bootscope.devices.model import PORTS
+from bootscope.devices.model import PORTS, MemoryStorage
 from bootscope.devices.registry import asks_in_memory
 from bootscope.emulator import (
     function_probes,
@@ -198,6 +198,8 @@ def _add_devices(w: Watch, board: Board) -> None:
         w.lines.append(f"{what} {number} {device.base:#x} {device.size:#x}")
         if asks_in_memory(device):
             w.lines.append(f"disk {number}")
+        if isinstance(device, MemoryStorage):
+            w.lines += [f"flash {number} {device.bus_bytes}", *device.watch_lines()]
     if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
         w.lines += output_lines(ports)
     if isinstance(space := board.qemu.config_space, tuple):

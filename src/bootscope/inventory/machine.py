@@ -88,7 +88,7 @@ def on_server(facts: Inventory) -> str:
 def raw_flash(facts: Inventory) -> str:
     """What tells that the root is on flash without a controller of its own; empty where nothing does."""
     root = facts.word("root") or ""
-    if root.startswith(("ubi", "/dev/mtdblock", "mtd")):
+    if root.startswith(("ubi", "/dev/ubiblock", "/dev/mtdblock", "mtd")):
         return f"root={root}"
     if facts.filesystem in ("ubifs", "jffs2", "yaffs2"):
         return facts.filesystem

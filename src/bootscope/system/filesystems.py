@@ -12,6 +12,9 @@ DRIVERS = {
     "f2fs": "F2FS_FS",
     "btrfs": "BTRFS_FS",
     "xfs": "XFS_FS",
+    "jffs2": "JFFS2_FS",
+    "ubifs": "UBIFS_FS",
+    "cramfs": "CRAMFS",
 }
 """The kernel's symbol that has the code of each."""
 

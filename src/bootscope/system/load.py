@@ -43,6 +43,7 @@ LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
 KERNEL_PACKINGS = ("none", "gzip", "lz4", "lzo", "zstd")
 MODULE_FORMS = ("unpacked", "unsigned")
+VOLUMES = ("ubi",)
 INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
@@ -226,6 +227,8 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
     yield "rootfs.filesystem", system.rootfs.filesystem, DRIVERS
     yield "kernel.image", system.kernel.image, KERNEL_IMAGES
     yield "kernel.packed", system.kernel.packed, KERNEL_PACKINGS
+    if isinstance(system.rootfs.volume, str):
+        yield "rootfs.volume", system.rootfs.volume, VOLUMES
     if isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.module_form, str):
         yield "prebuilt.module_form", system.prebuilt.module_form, MODULE_FORMS
     if archive := system.initramfs:

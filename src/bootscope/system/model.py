@@ -118,7 +118,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     header of a legacy uImage and is moved to that address before it starts; 0: no header. `packed`: how an
     ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
     `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
-    `files` (path in the kernel's tree -> text) are put over its sources.
+    `files` (path in the kernel's tree -> text) are put over its sources. `device_tree_cells` (node and
+    property of the device tree -> hexadecimal words) are set in it.
     """
 
     source: str
@@ -140,6 +141,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     initramfs_address: int = 0x44000000
     unpacker_options: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     files: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    device_tree_cells: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Prebuilt(Setting, frozen=True, kw_only=True):
@@ -221,6 +223,7 @@ class RootFs(Setting, frozen=True):
     `files` (path -> text) and `links` (path -> target) are put over that; a text that begins with `#!` is
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
     `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it.
+    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one.
     """
 
     overlay: str
@@ -233,6 +236,7 @@ class RootFs(Setting, frozen=True):
     links: dict[str, str] = {}
     remove: tuple[str, ...] = ()
     library_cache: bool | msgspec.UnsetType = msgspec.UNSET
+    volume: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Initramfs(Setting, frozen=True):

@@ -19,6 +19,7 @@ from bootscope.capture.stream import (
     Idle,
     Io,
     Light,
+    Read,
     Record,
     Sample,
     Slept,
@@ -26,7 +27,7 @@ from bootscope.capture.stream import (
     Text,
 )
 from bootscope.core.errors import UserError
-from bootscope.devices.model import Decoder, DeviceEvent, PinChange, StorageCommand
+from bootscope.devices.model import Decoder, DeviceEvent, MemoryDecoder, PinChange, StorageCommand
 from bootscope.loaders.model import Hooked
 from bootscope.timeline import console, phases
 from bootscope.timeline.core_time import Timing, on_core
@@ -35,7 +36,7 @@ from bootscope.timeline.cpu_time import at_cpu_speed
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]
-_DENSE = (Io, Sample, StackSample)
+_DENSE = (Io, Read, Sample, StackSample)
 
 
 def decoders_of(run: RunInfo) -> dict[int, Decoder]:
@@ -51,6 +52,10 @@ def decode(records: list[Record], decoders: Mapping[int, Decoder]) -> Iterator[D
             event = decoders[record.device].store(index, record.offset, record.value)
             if event:
                 yield event
+        elif isinstance(record, Read):
+            decoder = decoders.get(record.device)
+            if isinstance(decoder, MemoryDecoder):
+                yield decoder.read(index, record.offset, record.size_bytes, record.accesses)
 
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:

@@ -20,7 +20,7 @@ from typing import Literal
 
 from bootscope.boards.profile import Board
 from bootscope.capture.stream import Record
-from bootscope.devices.model import ConsoleByte, DeviceEvent, StorageCommand
+from bootscope.devices.model import ConsoleByte, DeviceEvent, MemoryStorage, StorageCommand
 from bootscope.devices.serial import LineQueue
 
 CostKind = Literal["storage", "console"]
@@ -52,11 +52,16 @@ class CostModel:
                 queue = self._queues[event.device] = LineQueue(depth_bytes)
             ns = queue.put(virtual_ns + self.added_ns, event.byte_ns)
         elif isinstance(event, StorageCommand):
-            ns = self._storage.cost_ns(event.size_bytes, self._card)
+            ns = self._storage_ns(event)
         else:
             return 0
         self.added_ns += ns
         return ns
+
+    def _storage_ns(self, event: StorageCommand) -> int:
+        if isinstance(self._storage, MemoryStorage):
+            return self._storage.event_ns(event, self._card)
+        return self._storage.cost_ns(event.size_bytes, self._card)
 
 
 def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:

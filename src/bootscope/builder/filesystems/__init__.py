@@ -4,7 +4,7 @@ lies where in it."""
 
 from __future__ import annotations
 
-from bootscope.builder.filesystems import btrfs, erofs, ext, f2fs, squashfs, xfs
+from bootscope.builder.filesystems import btrfs, cramfs, erofs, ext, f2fs, jffs2, squashfs, ubifs, xfs
 from bootscope.builder.filesystems.model import FileSystem
 
 KINDS: dict[str, FileSystem] = {
@@ -14,5 +14,8 @@ KINDS: dict[str, FileSystem] = {
     "f2fs": f2fs.KIND,
     "btrfs": btrfs.KIND,
     "xfs": xfs.KIND,
+    "jffs2": jffs2.KIND,
+    "ubifs": ubifs.KIND,
+    "cramfs": cramfs.KIND,
 }
 """By the name that `rootfs.filesystem` and `rootfstype=` use."""

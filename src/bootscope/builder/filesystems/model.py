@@ -42,13 +42,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Order:
-    """An image to make: at `image`, of `sectors` sectors or fewer, with `entries` in it."""
+    """An image to make: at `image`, of `sectors` sectors or fewer, with `entries` in it.
+
+    `erase_bytes`: of a block of the flash that it is for; 0 where it is for something else.
+    """
 
     context: Context
     rootfs: RootFs
     entries: Mapping[PurePosixPath, Entry]
     image: Path
     sectors: int
+    erase_bytes: int = 0
 
     @property
     def room_bytes(self) -> int:
@@ -76,7 +80,7 @@ class Order:
             return root
         root.mkdir()
         for path in sorted(self.entries):
-            self._check_place(path)
+            self.check_place(path)
             _put(self.entries[path], root / path)
         # Backwards, as a folder's time changes with what is put into it.
         for path in (*sorted(self.entries, reverse=True), PurePosixPath()):
@@ -84,8 +88,9 @@ class Order:
         root.chmod(0o755)
         return root
 
-    def _check_place(self, path: PurePosixPath) -> None:
-        """What lies below a link, or above all, would be written to this machine's own files."""
+    def check_place(self, path: PurePosixPath) -> None:
+        """Raises UserError for what lies below a link, or above all: in a folder it would be a file of this
+        machine's own."""
         links = [p for p in path.parents if p in self.entries and self.entries[p].target is not None]
         if links or ".." in path.parts or path.is_absolute():
             why = f": /{links[0]} is a link" if links else ""
@@ -109,7 +114,8 @@ class FileSystem:
 
     `make` writes the image, `pieces` tells what lies where in it. `tools` are the programs that both call;
     `revision` rises when the way of working changes, and 0 leaves ids as they were before there were kinds.
-    `steady`: made with the library that keeps a mkfs still (see steady.py).
+    `steady`: made with the library that keeps a mkfs still (see steady.py). `needs`: steps that have programs
+    of it; `flash`: it is for flash only.
     """
 
     make: Callable[[Order], None]
@@ -117,6 +123,8 @@ class FileSystem:
     tools: tuple[str, ...]
     revision: int = 1
     steady: bool = False
+    needs: tuple[str, ...] = ()
+    flash: bool = False
 
 
 def check_size(order: Order) -> None:

@@ -157,10 +157,12 @@ def _mapping_linker(build: Path, linker: str) -> str:
     return f"./{path.name}"
 
 
-def device_tree_step(framebuffer: FrameBuffer | None, disabled: tuple[str, ...] = ()) -> Step:
+def device_tree_step(
+    framebuffer: FrameBuffer | None, disabled: tuple[str, ...] = (), cells: Mapping[str, str] = {}
+) -> Step:
     """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory.
 
-    The nodes of `disabled` are marked so.
+    The nodes of `disabled` are marked so. `cells`: node and property, parted by a blank -> words to set.
     """
 
     def work(context: Context) -> None:
@@ -172,10 +174,16 @@ def device_tree_step(framebuffer: FrameBuffer | None, disabled: tuple[str, ...] 
             # fdtput would make a node that is not there.
             context.run(["fdtget", "-p", blob, node])
             context.run(["fdtput", "-t", "s", blob, node, "status", "disabled"])
+        for place, words in cells.items():
+            node, _, name = place.rpartition(" ")
+            context.run(["fdtget", "-p", blob, node])
+            context.run(["fdtput", "-t", "x", blob, node, name, *words.split()])
 
     inputs: dict[str, object] = {"framebuffer": framebuffer}
     if disabled:
         inputs["disabled"] = disabled
+    if cells:
+        inputs["cells"] = cells
     return Step("device-tree", "device tree", 1, work, inputs, ("kernel",), ("fdtput",))
 
 

@@ -7,7 +7,8 @@ application.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -19,8 +20,8 @@ from elftools.elf.segments import InterpSegment
 
 from bootscope.arch.model import Architecture
 from bootscope.builder import library_cache
-from bootscope.builder.filesystems import KINDS, steady
-from bootscope.builder.filesystems.model import Entry, Order, write_map
+from bootscope.builder.filesystems import KINDS, mtd, steady, ubi
+from bootscope.builder.filesystems.model import Entry, FileSystem, Order, Piece, write_map
 from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import packages, programs, splash, userland
@@ -49,21 +50,21 @@ _BASE_FOLDERS = (
 )
 
 
-def step(system: System, overlay: Path, arch: Architecture) -> Step:
+def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0) -> Step:
     """The step `rootfs`: an image that fits its partition and the list of what is in it; with the kernel's
-    modules where it has some."""
+    modules where it has some. `erase_bytes`: of a block of the flash that it is for; 0 for a card."""
     rootfs, application_path, sectors = system.rootfs, system.application.path, system.card.root_sectors
-    kind = KINDS[rootfs.filesystem]
+    kind, extra = KINDS[rootfs.filesystem], (mtd.NAME,) if on_ubi(rootfs) else ()
 
     def work(context: Context) -> None:
         make = packaged if packaged_root(system) else collect
         entries = make(context, rootfs, overlay, application_path, arch)
         for entry in _splash(context, system.splash):
             add_to(entries, entry)
-        order = Order(context, rootfs, entries, context.out / IMAGE, sectors)
-        kind.make(order)
+        order = Order(context, rootfs, entries, context.out / IMAGE, sectors, erase_bytes)
+        _make(kind, order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
-        write_map(context.out, kind.pieces(order))
+        write_map(context.out, _pieces(kind, order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path, arch), arch)
         if units := packages.unit_texts(entries.values()):
@@ -78,6 +79,8 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
     }
     if kind.revision:
         inputs["filesystem"] = kind.revision
+    if erase_bytes:
+        inputs["erase_bytes"] = erase_bytes
     if kind.steady:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
@@ -86,8 +89,28 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
     if shown:
         inputs["splash"] = system.splash
     more = (*(("kernel",) if has_modules(system) else ()), *((splash.NAME,) if shown else ()))
-    needs = (base, "application", *more)
+    needs = (base, "application", *more, *(kind.needs or extra))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
+
+
+def on_ubi(rootfs: RootFs) -> bool:
+    """Whether the file system lies in a volume of UBI without asking for one itself."""
+    return rootfs.volume == "ubi"
+
+
+def _make(kind: FileSystem, order: Order) -> None:
+    if not on_ubi(order.rootfs):
+        kind.make(order)
+        return
+    inside = replace(order, image=order.context.scratch / "volume.img")
+    kind.make(inside)
+    ubi.wrap(order, inside.image)
+
+
+def _pieces(kind: FileSystem, order: Order) -> Iterable[Piece]:
+    if not on_ubi(order.rootfs):
+        return kind.pieces(order)
+    return ubi.placed(order, kind.pieces(replace(order, image=order.context.scratch / "volume.img")))
 
 
 def _with_symbols(

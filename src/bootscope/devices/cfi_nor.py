@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parallel NOR flash that Linux reads as memory, with Intel's command set.
+
+Source of the commands: JEDEC JEP137, command set 0001 (Intel), as Linux' drivers/mtd/chips/cfi_cmdset_0001.c
+sends them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bootscope.core.settings import Setting, Sourced
+from bootscope.devices.model import (
+    MEMORY,
+    SECTOR_BYTES,
+    CardClass,
+    DeviceEvent,
+    Media,
+    StorageCommand,
+    in_option,
+)
+
+READ, PROGRAM, ERASE = 0, 1, 2
+"""Opcodes of events: data read as memory, a buffer or a word programmed, a block erased."""
+
+
+class Caches(Setting, frozen=True):
+    """A cache for code and another for data, of `bytes` each, which hold flash and nothing else. From virtual
+    address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash."""
+
+    bytes: int
+    ways: int
+    line_bytes: int
+    uncached_from: int
+    region: str
+
+    def line(self) -> str:
+        """For the plugin (native/plugin/watch.h)."""
+        return f"flash-cache {self.bytes} {self.ways} {self.line_bytes} {self.uncached_from:#x} {self.region}"
+
+
+class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
+    """One bank of flash, `bus_bytes` wide. Its data are watched as they are read (`reads`).
+
+    A program that reads in order pays a card class's `command_latency_ns` once and its bandwidth for each
+    access, which moves the whole width of the bus.
+    `unit`: which of the machine's banks it is. `caches`: those of the CPU, through which what Linux does not
+    map as a device is read; without them all is read as it is asked for.
+    """
+
+    address_space: ClassVar[str] = MEMORY
+
+    base: int
+    size: int
+    bus_bytes: int
+    erase_bytes: int
+    program_byte_ns: Sourced
+    erase_ns: Sourced
+    unit: int = 0
+    caches: Caches | None = None
+
+    def decoder(self, name: str, medium_bytes: int) -> CfiNorDecoder:
+        return CfiNorDecoder(name, self)
+
+    def above_zero(self) -> dict[str, int]:
+        return {"size": self.size, "bus_bytes": self.bus_bytes, "erase_bytes": self.erase_bytes}
+
+    def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
+        return medium.cost_ns(size_bytes)
+
+    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
+        """What an event costs: reads that go on where the one before ended have no latency."""
+        if event.opcode == PROGRAM:
+            return event.size_bytes * self.program_byte_ns.value
+        if event.opcode == ERASE:
+            return self.erase_ns.value
+        ns = medium.cost_ns(event.size_bytes)
+        return ns if not event.follows else ns - medium.command_latency_ns.value
+
+    def watch_lines(self) -> tuple[str, ...]:
+        return (self.caches.line(),) if self.caches else ()
+
+    def qemu_arguments(self, media: Media) -> tuple[str, ...]:
+        flash = f"format={media.card_format},file={in_option(media.card)},snapshot=on"
+        return ("-drive", f"if=pflash,unit={self.unit},{flash}")
+
+
+class CfiNorDecoder:
+    """Stores are commands; the two chips of a bank get each in both halves of a word."""
+
+    _ERASE, _CONFIRM, _WORD, _OTHER_WORD, _BUFFER = 0x20, 0xD0, 0x40, 0x10, 0xE8
+    _READ_ARRAY = 0xFF
+
+    def __init__(self, name: str, flash: CfiNor) -> None:
+        self._name, self._flash = name, flash
+        self._pending = self._left = self._begin = self._size = 0
+        self._next = -1
+
+    def read(self, index: int, offset: int, size_bytes: int, accesses: int) -> DeviceEvent:
+        """The event of so many accesses, which read `size_bytes` in order."""
+        follows, self._next = offset == self._next, offset + size_bytes
+        moved = accesses * self._flash.bus_bytes
+        return StorageCommand(index, self._name, READ, offset // SECTOR_BYTES, moved, False, follows)
+
+    def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        command = value & 0xFF
+        if self._pending == self._BUFFER:
+            return self._buffered(index, offset, value)
+        pending, self._pending = self._pending, 0
+        if pending == self._ERASE and command == self._CONFIRM:
+            sector = offset // self._flash.erase_bytes * self._flash.erase_bytes // SECTOR_BYTES
+            return StorageCommand(index, self._name, ERASE, sector, self._flash.erase_bytes, True)
+        if pending in (self._WORD, self._OTHER_WORD):
+            width = self._flash.bus_bytes
+            return StorageCommand(index, self._name, PROGRAM, offset // SECTOR_BYTES, width, True)
+        if command in (self._ERASE, self._WORD, self._OTHER_WORD):
+            self._pending = command
+        elif command == self._BUFFER:
+            self._pending, self._left = command, -1
+        return None
+
+    def _buffered(self, index: int, offset: int, value: int) -> DeviceEvent | None:
+        """A number of words, less one; so many words; and the command that confirms them."""
+        width = self._flash.bus_bytes
+        if self._left < 0:
+            if value & 0xFF == self._BUFFER:
+                return None  # asked again, as the chip was busy
+            self._left, self._begin = (value & 0xFFFF) + 1, -1
+            self._size = self._left * width
+            return None
+        if self._left:
+            self._begin = offset if self._begin < 0 else self._begin
+            self._left -= 1
+            return None
+        self._pending = 0
+        if value & 0xFF != self._CONFIRM:
+            return None
+        return StorageCommand(index, self._name, PROGRAM, self._begin // SECTOR_BYTES, self._size, True)
