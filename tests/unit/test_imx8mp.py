@@ -26,8 +26,8 @@ from bootscope.emulator.qemu import machine_arguments
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.loaders.direct import DIRECT
 from bootscope.system.changes import Change
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import load_system, system_dir
-from bootscope.system.model import FrameBuffer
 
 DATA, FIFO, NUMERATOR, DENOMINATOR, TEST = 0x40, 0x90, 0xA4, 0xA8, 0xB4
 AT_115200_NS = 86_805

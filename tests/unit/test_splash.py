@@ -12,8 +12,8 @@ from bootscope.builder.steps import splash, splash_picture
 from bootscope.core.errors import UserError
 from bootscope.search.sooner import Sooner, sooner
 from bootscope.system.changes import Change
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import check_system
-from bootscope.system.model import FrameBuffer
 from bootscope.system.splash import Splash
 from bootscope.techniques.errors import median_error_percent
 from bootscope.techniques.model import Measured, Recipe

@@ -12,8 +12,9 @@ from bootscope.core.errors import UserError
 from bootscope.emulator.plugin_config import Limits, Watch, default_until, watch
 from bootscope.emulator.subject import Programs, watched
 from bootscope.image.code import Code
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import load_system, milestones
-from bootscope.system.model import FrameBuffer, Milestone, System
+from bootscope.system.model import Milestone, System
 from bootscope.system.splash import Splash
 
 from .builders import board

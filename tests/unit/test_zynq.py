@@ -28,8 +28,8 @@ from bootscope.emulator.plugin_config import Limits, watch
 from bootscope.emulator.qemu import machine_arguments
 from bootscope.emulator.subject import Programs, watched
 from bootscope.loaders.zynq import UBOOT_FILES
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import load_system, system_dir
-from bootscope.system.model import FrameBuffer
 from bootscope.techniques.model import technique
 
 from .elf import Fn, arm, code

@@ -12,7 +12,7 @@ import msgspec
 
 from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board, load_board
-from bootscope.builder import sources
+from bootscope.builder import loader_steps, sources
 from bootscope.builder.cache import DEFAULT_LIMIT_BYTES, Cache
 from bootscope.builder.filesystems import KINDS
 from bootscope.builder.filesystems.mtd import NAME as MTD_UTILS
@@ -24,9 +24,7 @@ from bootscope.builder.steps import (
     card,
     configure,
     falcon,
-    firmware,
     flash,
-    grub,
     initramfs,
     kernel,
     kernel_tree,
@@ -37,9 +35,7 @@ from bootscope.builder.steps import (
     payload,
     prebuilt,
     rootfs,
-    seabios,
     splash,
-    uboot,
     unpack,
     unpacker_symbols,
     userland,
@@ -49,7 +45,6 @@ from bootscope.core.errors import UserError
 from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
-from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import (
@@ -151,7 +146,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
     s, board = loaded.system, load_board(loaded.system.board)
     arch, nor = board.arch, flash.part_of(board)
-    _check_loader(s, board)
+    loader_steps.check(s, board)
     flash.check(s, board)
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
@@ -214,14 +209,14 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     last = [*archive, kernel.step(s, arch)] if builds_kernel(s) else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
-        loaders = _loaders(s, board) if builds_loader(s) else _taken(s, p, found, board)
+        loaders = loader_steps.built(s, board) if builds_loader(s) else loader_steps.taken(s, p, found, board)
         busybox = prebuilt.busybox_step(p, found[s.busybox.source])
         root = [packages.step(found[packaged_root(s)])] if packaged_root(s) else []
         names = unpacker_sources(s)
         again = [unpacker_symbols.step(s, p, found, arch)] if names and set(names) <= found.keys() else []
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
         return [*loaders, busybox, *root, *own, *last]
-    return [*_loaders(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
+    return [*loader_steps.built(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
 
 
 def _application(loaded: LoadedSystem, arch: Architecture) -> Step:
@@ -229,63 +224,6 @@ def _application(loaded: LoadedSystem, arch: Architecture) -> Step:
     if not application.sources:
         return packaged_application.step(application.path)
     return userland.application_step(application, loaded.beside(application.sources), arch)
-
-
-def _taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
-    """Boot loaders and firmware that are built already."""
-    if not has_loader(s):
-        return []
-    source = found[s.uboot.source]
-    bios = [prebuilt.firmware_step(p, found[FIRMWARE])] if has_bios(s) else []
-    if isinstance(s.firmware, Firmware) and not board.boot_loader.firmware:
-        bios = [seabios.step(s.firmware, board.arch)]
-    if board.boot_loader is GRUB:
-        symbols = found[loader_symbols(s)] if loader_symbols(s) else None
-        return [grub.step(p, source, GRUB.tree, s.card.loader_sector, symbols), *bios]
-    return [prebuilt.uboot_step(p, source, on_card=bool(s.card.loader_sector)), *bios]
-
-
-def _loaders(system: System, board: Board) -> list[Step]:
-    """The boot loader, and programs before it: those that it holds come first, others hold it."""
-    arch, loader, below = board.arch, board.boot_loader, system.firmware
-    if not has_loader(system):
-        return []
-    _check_place(system, board)
-    if not loader.firmware:
-        return [uboot.step(system, arch, loader)]
-    if not isinstance(below, Firmware):
-        raise UserError(
-            f"{system.name} has no [firmware], and {board.name} needs {loader.firmware.title} to boot",
-            hint="add the section to the system file (bootscope help systems)",
-        )
-    if loader.firmware.package and not below.package_at:
-        raise UserError(f"{system.name}: firmware.package_at: {loader.firmware.title} needs a place in flash")
-    steps = [firmware.step(system, below, board), uboot.step(system, arch, loader)]
-    return steps if loader.firmware.told_by else steps[::-1]
-
-
-def _check_loader(system: System, board: Board) -> None:
-    """Raises UserError where one of the two has a boot loader, and the other has none."""
-    if has_loader(system) and not board.boot_loader.programs:
-        raise UserError(
-            f"{system.name} has a boot loader, and the emulator itself starts the kernel on {board.name}",
-            hint="leave the section [uboot] out of the system file (bootscope help systems)",
-        )
-    if not has_loader(system) and board.boot_loader.programs:
-        raise UserError(
-            f"{system.name} has no boot loader, and {board.name} needs {board.boot_loader.title} to boot",
-            hint="add the section [uboot] to the system file (bootscope help systems)",
-        )
-
-
-def _check_place(system: System, board: Board) -> None:
-    """Raises UserError where the boot loader is not where the board looks for it."""
-    loader, sector = board.boot_loader, system.card.loader_sector
-    said = f"{system.name}: card.loader_sector: expected"
-    if loader.card_files and sector:
-        raise UserError(f"{said} 0: {board.name} looks for files of the boot partition")
-    if not loader.boot_images and not sector:
-        raise UserError(f"{said} 1 or more: the chip of {board.name} looks for the boot loader in sectors")
 
 
 def _script(system: System) -> str:

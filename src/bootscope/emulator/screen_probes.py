@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import COLOUR_BITS, PIXEL_BYTES
-from bootscope.system.model import FrameBuffer
 
 _FRAME_ID = _LIGHT_ID = 1
 STOPS = {FIRST_FRAME: f"stop frame {_FRAME_ID}", FIRST_LIGHT: f"stop light {_LIGHT_ID}"}

@@ -22,8 +22,9 @@ from bootscope.capture.record import Part, Screen, SourceFact, SystemFacts
 from bootscope.devices.model import Media
 from bootscope.image.code import Code
 from bootscope.loaders.model import Loader
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import milestones
-from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, System
+from bootscope.system.model import UNPACKING_IMAGES, System
 from bootscope.system.splash import Splash
 
 Layout = Mapping[str, int]

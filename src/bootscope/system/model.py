@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from bootscope.core.settings import Setting
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.splash import Splash
 
 SCHEMA = 1
@@ -173,22 +174,6 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
     firmware: str | msgspec.UnsetType = msgspec.UNSET
     video: str | msgspec.UnsetType = msgspec.UNSET
     root: str | msgspec.UnsetType = msgspec.UNSET
-
-
-class FrameBuffer(Setting, frozen=True):
-    """A simple-framebuffer in reserved memory."""
-
-    address: int
-    width: int
-    height: int
-    stride_bytes: int
-    format: str
-    reserved_bytes: int
-
-    @property
-    def mode(self) -> str:
-        """What a PC's boot loader calls the mode of the graphics card: width, height and bits of a pixel."""
-        return f"{self.width}x{self.height}x{self.stride_bytes // self.width * 8}"
 
 
 class BusyBox(Setting, frozen=True):

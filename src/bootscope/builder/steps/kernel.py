@@ -18,7 +18,8 @@ from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.core.errors import ToolError
 from bootscope.kbuild import kconfig
-from bootscope.system.model import UNPACKING_IMAGES, FrameBuffer, Kernel, System
+from bootscope.system.framebuffer import FrameBuffer
+from bootscope.system.model import UNPACKING_IMAGES, Kernel, System
 
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"

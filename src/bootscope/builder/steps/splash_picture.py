@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import PIXEL_BYTES
-from bootscope.system.model import FrameBuffer
 
 Colour = tuple[int, int, int]
 BACKGROUND: Colour = (0x10, 0x30, 0x60)
