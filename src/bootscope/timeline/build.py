@@ -53,9 +53,8 @@ def decode(records: list[Record], decoders: Mapping[int, Decoder]) -> Iterator[D
             event = decoders[record.device].store(index, record.offset, record.value)
             if event:
                 yield event
-        elif isinstance(record, Read):
-            if decoder := memories.get(record.device):
-                yield decoder.read(index, record.offset, record.size_bytes, record.accesses)
+        elif isinstance(record, Read) and (decoder := memories.get(record.device)):
+            yield decoder.read(index, record.offset, record.size_bytes, record.accesses)
 
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
