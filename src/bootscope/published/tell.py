@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,10 +26,11 @@ from bootscope.system.load import LoadedSystem, load_system
 
 @dataclass(frozen=True)
 class _Stage:
-    """How far a story is: the system, what its boot showed, and what was changed of the core."""
+    """How far a story is: the system, what the boots up to it showed, newest first, and what was changed of
+    the core."""
 
     system: LoadedSystem
-    known: Recorded
+    known: tuple[Recorded, ...]
     core_changes: tuple[str, ...] = ()
 
 
@@ -47,7 +49,7 @@ def tell_story(bench: Bench, told: Story, tell: Callable[[str], None]) -> Told:
     if not seen.boot.info.complete:
         raise UserError(f"{told.id}: the first boot did not get there: {seen.boot.info.message}")
     found = {START: _result(run, seen)}
-    stage = _Stage(first, facts(bench.store, seen))
+    stage = _Stage(first, (facts(bench.store, seen),))
     done = {key: step for key, step in told.steps.items() if not step.left_out}
     for number, (key, step) in enumerate(done.items(), start=1):
         tell(f"{told.id}, step {number} of {len(done)}: {step.title}")
@@ -83,15 +85,24 @@ class _Runner:
 
     def after(self, stage: _Stage, step: Step) -> tuple[_Stage, StepResult]:
         """The stage after a step, and what came of it. Raises UserError where it does not get there."""
-        system = stage.system
-        if step.techniques:
-            system = variant(system, stage.known, list(step.techniques), force=True)
+        system = _with_techniques(stage, step) if step.techniques else stage.system
         system = changed_system(system, {"the step": step.change}, stage.system.system.name)
         core_changes = (*stage.core_changes, *step.core_changes)
         run, seen = self.booted(system, core_changes)
         if not seen.boot.info.complete:
             raise UserError(seen.boot.info.message)
-        return _Stage(system, facts(self.bench.store, seen), core_changes), _result(run, seen)
+        known = (facts(self.bench.store, seen), *stage.known)
+        return _Stage(system, known, core_changes), _result(run, seen)
+
+
+def _with_techniques(stage: _Stage, step: Step) -> LoadedSystem:
+    """The system with the step's techniques; their values are those of the newest boot that shows them, as
+    a quiet kernel says nothing of its calibration any more. Raises UserError where no boot does."""
+    *newest, first = stage.known
+    for known in newest:
+        with contextlib.suppress(UserError):
+            return variant(stage.system, known, list(step.techniques), force=True)
+    return variant(stage.system, first, list(step.techniques), force=True)
 
 
 def _result(run: StoredRun, seen: View) -> StepResult:
