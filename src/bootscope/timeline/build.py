@@ -47,14 +47,14 @@ def decoders_of(run: RunInfo) -> dict[int, Decoder]:
 
 def decode(records: list[Record], decoders: Mapping[int, Decoder]) -> Iterator[DeviceEvent]:
     """Events in stream order; `decoders` maps the device numbers of the watch file."""
+    memories = {number: d for number, d in decoders.items() if isinstance(d, MemoryDecoder)}
     for index, record in enumerate(records):
         if isinstance(record, Io) and record.device in decoders:
             event = decoders[record.device].store(index, record.offset, record.value)
             if event:
                 yield event
         elif isinstance(record, Read):
-            decoder = decoders.get(record.device)
-            if isinstance(decoder, MemoryDecoder):
+            if decoder := memories.get(record.device):
                 yield decoder.read(index, record.offset, record.size_bytes, record.accesses)
 
 
