@@ -94,7 +94,7 @@ TABS = {
     "system": ("bootscope record stoc", "bootscope record stock "),
     "board": ("bootscope record --board cubie", "bootscope record --board cubieboard "),
     "joined": ("bootscope record --board=cubie", "bootscope record --board=cubieboard"),
-    "milestone": ("bootscope record stock --until first", "bootscope record stock --until first-frame "),
+    "milestone": ("bootscope record stock --until first-f", "bootscope record stock --until first-frame "),
     "view": ("bootscope show --view initc", "bootscope show --view initcalls "),
     "technique": ("bootscope try uboot-bootde", "bootscope try uboot-bootdelay "),
     "topic": ("bootscope help real-b", "bootscope help real-boards "),

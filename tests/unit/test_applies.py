@@ -251,22 +251,6 @@ def test_a_disk_at_usb_is_seen_in_a_log(there: bool, shown: str) -> None:
     assert INDICATORS["usb-disk"].otherwise(inventory_of()) is None
 
 
-@pytest.mark.parametrize(
-    ("files", "shown"),
-    [
-        (("/lib/ld-linux-armhf.so.3",), "no /etc/ld.so.cache: every program searches"),
-        (("/usr/lib/ld-linux-aarch64.so.1", "/etc/ld.so.cache"), ""),
-        (("/bin/busybox", "/lib/ld-musl-armhf.so.1"), ""),
-    ],
-)
-def test_a_search_for_libraries_is_seen_in_files(files: tuple[str, ...], shown: str) -> None:
-    """tests/prebuilt/test_syscalls.py counts the calls of a boot."""
-    told = INDICATORS["library-search"].otherwise(inventory_of(files=dict.fromkeys(files, "program 0")))
-    assert told is not None
-    assert told.startswith(shown) and bool(told) == bool(shown)
-    assert INDICATORS["library-search"].otherwise(inventory_of()) is None
-
-
 def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
     assert (architecture(some), processors(some)) == ("arm", 1)
 

@@ -14,6 +14,9 @@ from bootscope.arch.registry import ARCHITECTURES
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.library_cache import content, rank
 from bootscope.core.errors import ToolError
+from bootscope.inventory.indicators import INDICATORS
+
+from .known_builders import inventory_of
 
 X86 = ARCHITECTURES["x86-64"]
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
@@ -81,3 +84,19 @@ def test_numbers_in_names_are_compared_as_numbers() -> None:
         "libab.so",
         "liba1.so",
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "shown"),
+    [
+        (("/lib/ld-linux-armhf.so.3",), "no /etc/ld.so.cache: every program searches"),
+        (("/usr/lib/ld-linux-aarch64.so.1", "/etc/ld.so.cache"), ""),
+        (("/bin/busybox", "/lib/ld-musl-armhf.so.1"), ""),
+    ],
+)
+def test_a_search_for_libraries_is_seen_in_files(files: tuple[str, ...], shown: str) -> None:
+    """tests/prebuilt/test_syscalls.py counts the calls of a boot."""
+    told = INDICATORS["library-search"].otherwise(inventory_of(files=dict.fromkeys(files, "program 0")))
+    assert told is not None
+    assert told.startswith(shown) and bool(told) == bool(shown)
+    assert INDICATORS["library-search"].otherwise(inventory_of()) is None
