@@ -3,8 +3,8 @@
 
     python tools/stories.py [STORY ...] [--page]
 
-Without a name all stories are run. What is kept, one file a story below src/bootscope/published/told, is
-written after each story; what was built or booted before is taken from the cache and the store. --page runs
+Without a name all stories are run. Results are kept in src/bootscope/published/story_results, one file a
+story, written after each; what was built or booted before is taken from the cache and the store. --page runs
 nothing and only writes the pages.
 
 A unit test compares the pages with what is kept, so that they cannot grow old.
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.published.stories import START, Story, story, story_ids
-from bootscope.published.told import RESULTS, StepResult, Told, told
+from bootscope.published.story_results import RESULTS, StepResult, StoryResult, story_result
 from bootscope.report import stories as words
 from bootscope.report.reproduced import one_line, run_on
 from bootscope.techniques.model import DOCUMENTS, figures
@@ -34,12 +34,12 @@ from bootscope.techniques.model import DOCUMENTS, figures
 PAGES = ROOT / "docs" / "stories"
 
 
-def page(s: Story, found: Told) -> str:
+def page(s: Story, found: StoryResult) -> str:
     """The page of a story."""
     return "\n".join(_lines(s, found)) + "\n"
 
 
-def _lines(s: Story, found: Told) -> Iterator[str]:
+def _lines(s: Story, found: StoryResult) -> Iterator[str]:
     yield from (f"# {s.title}", "", "<!-- made by tools/stories.py; change the story's file -->", "")
     first = figures()[s.figure_ids()[0]]
     yield f"- Published: {DOCUMENTS[first.seed]} ({first.board}, Linux {first.kernel_version})"
@@ -81,20 +81,20 @@ def run(name: str) -> None:
     )
     if not done.stdout:
         raise SystemExit(f"{name}: no result (status {done.returncode})")
-    found = told_of(msgspec.json.decode(done.stdout))
+    found = result_of(msgspec.json.decode(done.stdout))
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_bytes(encoded(found))
     print(f"{name}: {words.summary(story(name), found)}", flush=True)
 
 
-def told_of(document: dict[str, Any]) -> Told:
+def result_of(document: dict[str, Any]) -> StoryResult:
     """What is kept of a story, from what `reproduce --json` prints of it; the rest follows from that."""
     made = {START: document["first"], **{one["id"]: one["own"] for one in document["steps"] if one["own"]}}
     steps = {key: msgspec.convert(one, StepResult) for key, one in made.items()}
-    return Told(document["story"], document["date"], document["command"], document["here"], steps)
+    return StoryResult(document["story"], document["date"], document["command"], document["here"], steps)
 
 
-def encoded(found: Told) -> bytes:
+def encoded(found: StoryResult) -> bytes:
     """The file that it is kept in."""
     return msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
 
@@ -103,7 +103,7 @@ def write_pages() -> None:
     """Writes the pages of all stories that were run."""
     PAGES.mkdir(exist_ok=True)
     for s in map(story, story_ids()):
-        if found := told(s.id):
+        if found := story_result(s.id):
             (PAGES / f"{s.id}.md").write_text(page(s, found))
 
 

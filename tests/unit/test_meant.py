@@ -38,7 +38,7 @@ REPRODUCERS = [
     (["optimize", "stock", "--only", "kernel-quite"], "unknown technique 'kernel-quite'", "kernel-quiet"),
     (["optimize", "stock", "--keep", "consol"], "unknown ability 'consol'", "console"),
     (["pitfalls", "saving-overlap"], "unknown pitfall 'saving-overlap'", "savings-overlap"),
-    (["reproduce", "falcn"], "unknown table 'falcn'", "falcon"),
+    (["reproduce", "falcn"], "unknown table or story 'falcn'", "falcon"),
     (["export", "--format", "perfeto", "-o", "-"], "unknown format 'perfeto'", "perfetto"),
     (["import", "--format", "grabseral", "x"], "unknown format 'grabseral'", "grabserial"),
     (["what-if", "last", "quite"], "unknown change 'quite'", "quiet"),

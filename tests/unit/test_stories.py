@@ -12,9 +12,9 @@ import pytest
 from bootscope.changes.experiment import check
 from bootscope.core.errors import UserError
 from bootscope.published import stories as module
-from bootscope.published import told as kept
+from bootscope.published import story_results as kept
 from bootscope.published.stories import Story, story, story_ids
-from bootscope.published.told import StepResult, Told
+from bootscope.published.story_results import StepResult, StoryResult
 from bootscope.report import stories as words
 from bootscope.system.load import load_system
 
@@ -124,7 +124,7 @@ def test_stories_are_listed_and_shown_as_they_were_run_last(
     document = json_of(main_here("reproduce", "short", "--json"), "story")
     tool = _tool()
     assert "A short story" in main_here("reproduce").stdout
-    told = tool.told_of(document)
+    told = tool.result_of(document)
     (short.parent / "short.json").write_bytes(tool.encoded(told))
     assert json_of(main_here("reproduce", "short", "--stored", "--json"), "story") == document
     listed = json_of(main_here("reproduce", "--json"), "tables")["stories"]
@@ -174,7 +174,7 @@ def _tool() -> ModuleType:
 
 
 def test_the_pages_are_of_what_came_of_the_stories() -> None:
-    tool, known = _tool(), {name: found for name in story_ids() if (found := kept.told(name))}
+    tool, known = _tool(), {name: found for name in story_ids() if (found := kept.story_result(name))}
     assert known, "no story was run"
     pages = {path.stem: path.read_text() for path in (ROOT / "docs" / "stories").glob("*.md")}
     for name, found in known.items():
@@ -186,7 +186,7 @@ def test_the_pages_are_of_what_came_of_the_stories() -> None:
 def test_two_changes_that_are_next_to_nothing_agree(short: Path) -> None:
     s: Story = story("short")
     at = {ms: StepResult(run_id="x", total_ns=ms * MS) for ms in (1600, 1605, 1300)}
-    found = Told("short", "", "", {}, {"start": at[1600], "quiet": at[1605], "lpj": at[1300]})
+    found = StoryResult("short", "", "", {}, {"start": at[1600], "quiet": at[1605], "lpj": at[1300]})
     signs = [one.same_sign for one in words.steps(s, found)]
     # 0.3 s of 6.6 s are more than nothing; 5 ms of 1.6 s are not.
     assert signs == [None, False, True]

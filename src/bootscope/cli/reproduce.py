@@ -22,8 +22,8 @@ from bootscope.published.agreement import Pair, Verdict, orders, pairs
 from bootscope.published.reproduce import reproduce
 from bootscope.published.reproduced import Result, result
 from bootscope.published.stories import Story, story, story_ids
+from bootscope.published.story_run import run_story
 from bootscope.published.tables import Table, table, table_ids
-from bootscope.published.tell import tell_story
 from bootscope.report import reproduced as words
 from bootscope.report.tables import make_table
 
@@ -79,7 +79,7 @@ def _story(args: argparse.Namespace, wanted: Story) -> int:
     else:
         with executor_of(args) as executor:
             bench = bench_of(args, timeout_s=PATIENCE_S, executor=executor)
-            found = tell_story(bench, wanted, teller(quiet=args.json))
+            found = run_story(bench, wanted, teller(quiet=args.json))
     if args.json:
         print_json("story", stories.document(wanted, found))
     else:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from bootscope.core.errors import UserError
 from bootscope.published.stories import START, Story, story, story_ids
-from bootscope.published.told import Told, told
+from bootscope.published.story_results import StoryResult, story_result
 from bootscope.report import stories as words
 from bootscope.report.reproduced import one_line, run_on
 from bootscope.report.tables import make_table
@@ -17,9 +17,9 @@ from bootscope.report.tables import make_table
 _COLOURS = {True: "green", False: "red", None: "dim"}
 
 
-def stored(wanted: Story) -> Told:
+def stored(wanted: Story) -> StoryResult:
     """What came of a story when the project ran it last. Raises UserError where it has not been run."""
-    found = told(wanted.id)
+    found = story_result(wanted.id)
     if not found:
         raise UserError(f"{wanted.id} has not been run", hint=f"bootscope reproduce {wanted.id}")
     return found
@@ -31,7 +31,7 @@ def list_stories(out: Console) -> None:
         "=story", "what", ">steps", ">same sign", ">times shorter", ">there", header_style="bold"
     )
     for s in map(story, story_ids()):
-        found = told(s.id)
+        found = story_result(s.id)
         if not found:
             grid.add_row(s.id, s.title, str(len(s.steps)), "", "", "")
             continue
@@ -44,7 +44,7 @@ def list_stories(out: Console) -> None:
 
 def short_stories() -> list[dict[str, object]]:
     """All stories, for --json."""
-    found = [(s, told(s.id)) for s in map(story, story_ids())]
+    found = [(s, story_result(s.id)) for s in map(story, story_ids())]
     return [
         {
             "id": s.id,
@@ -57,7 +57,7 @@ def short_stories() -> list[dict[str, object]]:
     ]
 
 
-def _score(s: Story, found: Told) -> dict[str, object]:
+def _score(s: Story, found: StoryResult) -> dict[str, object]:
     whole = words.score(s, found)
     return {
         "steps": whole.steps,
@@ -69,7 +69,7 @@ def _score(s: Story, found: Told) -> dict[str, object]:
     }
 
 
-def document(s: Story, found: Told) -> dict[str, object]:
+def document(s: Story, found: StoryResult) -> dict[str, object]:
     """A story and what came of it, for --json."""
     return {
         "story": s.id,
@@ -86,7 +86,7 @@ def document(s: Story, found: Told) -> dict[str, object]:
     }
 
 
-def _step(one: words.StepTold) -> dict[str, object]:
+def _step(one: words.ComparedStep) -> dict[str, object]:
     step = one.step
     return {
         "id": one.key,
@@ -102,7 +102,7 @@ def _step(one: words.StepTold) -> dict[str, object]:
     }
 
 
-def show(out: Console, s: Story, found: Told) -> None:
+def show(out: Console, s: Story, found: StoryResult) -> None:
     """Prints a story: each step with what it saved there and here."""
     out.print(Text.assemble((s.title, "bold"), f"  ({s.id})"))
     out.print(Text(f"here, {found.date}: {run_on(found.here)}"))

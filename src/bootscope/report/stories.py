@@ -10,7 +10,7 @@ from bootscope.analysis.compare import SPLIT
 from bootscope.core.text import signed, span
 from bootscope.published.agreement import FACTOR, TINY
 from bootscope.published.stories import START, Step, Story
-from bootscope.published.told import StepResult, Told
+from bootscope.published.story_results import StepResult, StoryResult
 
 HEADINGS = ("step", "published", "saves", "here", "saves", "same sign", "what our saving is")
 _KINDS = dict(zip(SPLIT, ("CPU", "card", "console", "idle", "ROM"), strict=True))
@@ -19,7 +19,7 @@ _LEAST = 0.1
 
 
 @dataclass(frozen=True)
-class StepTold:
+class ComparedStep:
     """A step beside what came of it; `before` is what came of the last step that was done before."""
 
     key: str
@@ -69,17 +69,17 @@ class Score:
         return max(self.own_ratio, self.published_ratio) / min(self.own_ratio, self.published_ratio)
 
 
-def steps(s: Story, found: Told) -> list[StepTold]:
+def steps(s: Story, found: StoryResult) -> list[ComparedStep]:
     """The steps of a story with what came of them, in order."""
     told, before = [], found.steps.get(START)
     for key, step in s.steps.items():
         result = found.steps.get(key)
-        told.append(StepTold(key, step, result, before))
+        told.append(ComparedStep(key, step, result, before))
         before = result if result and not result.error else before
     return told
 
 
-def score(s: Story, found: Told) -> Score:
+def score(s: Story, found: StoryResult) -> Score:
     """How a story came out as a whole."""
     told, start = steps(s, found), found.steps[START]
     done = [one for one in told if one.own_change_ns is not None]
@@ -92,7 +92,7 @@ def score(s: Story, found: Told) -> Score:
     return Score(len(signs), sum(signs), len(done), len(told), start.total_ns / last, ratio)
 
 
-def summary(s: Story, found: Told) -> str:
+def summary(s: Story, found: StoryResult) -> str:
     """How a story came out, in a line."""
     whole = score(s, found)
     text = f"{whole.done} of {whole.steps} steps done here; {whole.same} of {whole.compared} signs agree"
@@ -103,7 +103,7 @@ def summary(s: Story, found: Told) -> str:
     return text
 
 
-def cells(one: StepTold) -> tuple[str, ...]:
+def cells(one: ComparedStep) -> tuple[str, ...]:
     """A step, in the order of HEADINGS."""
     step = one.step
     after, change = step.published_ns, step.published_change_ns
@@ -116,13 +116,13 @@ def cells(one: StepTold) -> tuple[str, ...]:
     return (step.title, *published, span(one.result.total_ns), _saved(one.own_change_ns), sign, split(one))
 
 
-def first_cells(s: Story, found: Told) -> tuple[str, ...]:
+def first_cells(s: Story, found: StoryResult) -> tuple[str, ...]:
     """The first boot, in the order of HEADINGS."""
     theirs = span(round(s.first_ns)) if s.first_ns else ""
     return ("the first boot", theirs, "", span(found.steps[START].total_ns), "", "", "")
 
 
-def split(one: StepTold) -> str:
+def split(one: ComparedStep) -> str:
     """What our own change went into, largest first: `CPU -1.012 s, card +52.0 ms`."""
     if not one.result or not one.before:
         return ""
@@ -135,7 +135,7 @@ def split(one: StepTold) -> str:
     return ", ".join(f"{_KINDS[key]} {signed(ns)}" for key, ns in shown)
 
 
-def phases(s: Story, found: Told) -> Iterator[tuple[str, ...]]:
+def phases(s: Story, found: StoryResult) -> Iterator[tuple[str, ...]]:
     """The lengths of the phases after each step that was done: a heading, then a row for each."""
     done = {"the first boot": found.steps[START]}
     done |= {one.step.title: one.result for one in steps(s, found) if one.result and not one.result.error}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-RESULTS = Path(__file__).parent / "told"
+RESULTS = Path(__file__).parent / "story_results"
 
 
 class StepResult(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class StepResult(msgspec.Struct, frozen=True):
     split_ns: dict[str, int] = {}
 
 
-class Told(msgspec.Struct, frozen=True):
+class StoryResult(msgspec.Struct, frozen=True):
     """What came of a story: of its start and of each step that was done. `here` says on what, in words."""
 
     story: str
@@ -34,7 +34,7 @@ class Told(msgspec.Struct, frozen=True):
     steps: dict[str, StepResult]
 
 
-def told(name: str) -> Told | None:
+def story_result(name: str) -> StoryResult | None:
     """What came of a story; None for one that has not been run."""
     path = RESULTS / f"{name}.json"
-    return msgspec.json.decode(path.read_bytes(), type=Told) if path.exists() else None
+    return msgspec.json.decode(path.read_bytes(), type=StoryResult) if path.exists() else None

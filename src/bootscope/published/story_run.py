@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells a story again on the emulated board: each step is built upon the one before, booted and measured."""
+"""Runs a story on the emulated board: each step is built upon the one before, booted and measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bootscope.cores.profile import Core
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.reproduce import boards, changed_system, core_of, here_of
 from bootscope.published.stories import START, Step, Story
-from bootscope.published.told import StepResult, Told
+from bootscope.published.story_results import StepResult, StoryResult
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem, load_system
 
@@ -34,25 +34,27 @@ class _Stage:
     core_changes: tuple[str, ...] = ()
 
 
-def tell_story(bench: Bench, told: Story, tell: Callable[[str], None]) -> Told:
+def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> StoryResult:
     """Runs a story. What was measured before is taken from the store.
 
     A step that cannot be built or booted is a result too: the next one is done to what was there before it.
     Raises UserError where the first system cannot be booted, SpaceError where a disk is full.
     """
-    loaded = load_system(told.system)
-    first = changed_system(loaded, {"the base": told.base}, f"{loaded.system.name}.{told.id}")
-    core = core_of(told.board)
-    runner = _Runner(bench.with_limits(replace(bench.limits, timing=(core,))) if core else bench, told, core)
-    tell(f"{told.id}: the first boot")
+    loaded = load_system(wanted.system)
+    first = changed_system(loaded, {"the base": wanted.base}, f"{loaded.system.name}.{wanted.id}")
+    core = core_of(wanted.board)
+    runner = _Runner(
+        bench.with_limits(replace(bench.limits, timing=(core,))) if core else bench, wanted, core
+    )
+    tell(f"{wanted.id}: the first boot")
     run, seen = runner.booted(first, ())
     if not seen.boot.info.complete:
-        raise UserError(f"{told.id}: the first boot did not get there: {seen.boot.info.message}")
+        raise UserError(f"{wanted.id}: the first boot did not get there: {seen.boot.info.message}")
     found = {START: _result(run, seen)}
     stage = _Stage(first, (facts(bench.store, seen),))
-    done = {key: step for key, step in told.steps.items() if not step.left_out}
+    done = {key: step for key, step in wanted.steps.items() if not step.left_out}
     for number, (key, step) in enumerate(done.items(), start=1):
-        tell(f"{told.id}, step {number} of {len(done)}: {step.title}")
+        tell(f"{wanted.id}, step {number} of {len(done)}: {step.title}")
         try:
             stage, found[key] = runner.after(stage, step)
         except SpaceError:
@@ -60,10 +62,10 @@ def tell_story(bench: Bench, told: Story, tell: Callable[[str], None]) -> Told:
         except BootscopeError as error:
             found[key] = StepResult(error=(error.message.splitlines() or [""])[0])
             tell(f"  {found[key].error}")
-    return Told(
-        story=told.id,
+    return StoryResult(
+        story=wanted.id,
         date=datetime.now(UTC).date().isoformat(),
-        command=f"bootscope reproduce {told.id}",
+        command=f"bootscope reproduce {wanted.id}",
         here=here_of(run.info, runner.looks_on, core),
         steps=found,
     )
@@ -72,14 +74,14 @@ def tell_story(bench: Bench, told: Story, tell: Callable[[str], None]) -> Told:
 class _Runner:
     """Builds and boots the steps of a story."""
 
-    def __init__(self, bench: Bench, told: Story, core: Core | None) -> None:
-        self.bench, self.told, self.core = bench, told, core
-        board = load_board(load_system(told.system).system.board)
-        self.boots_on, self.looks_on = boards(board, told.board)
+    def __init__(self, bench: Bench, wanted: Story, core: Core | None) -> None:
+        self.bench, self.wanted, self.core = bench, wanted, core
+        board = load_board(load_system(wanted.system).system.board)
+        self.boots_on, self.looks_on = boards(board, wanted.board)
 
     def booted(self, system: LoadedSystem, core_changes: tuple[str, ...]) -> tuple[StoredRun, View]:
         """The system's recording, and what it shows on the story's core as it was changed."""
-        run = self.bench.measured(system, self.boots_on, self.told.until)
+        run = self.bench.measured(system, self.boots_on, self.wanted.until)
         core = changed(self.core, core_changes).core if self.core and core_changes else self.core
         return run, view(self.bench.store, run, board=self.looks_on, core=core)
 
