@@ -31,6 +31,8 @@ from .scenes import Story
 MS = 1_000_000
 UBOOT_MAP = b"4a001000 T autoboot_command\n4a002000 T mmc_go_idle\n"
 COUNTDOWN = 0x4A001010
+PTY_INIT = 0xC0100000
+DRIVER_SYMBOLS = f"{PTY_INIT:x} t pty_init\n{PTY_INIT + 64:x} t end\n".encode()
 CALIBRATION = b"Calibrating delay loop... 996.14 BogoMIPS (lpj=4980736)\r\n"
 CONFIGS = {
     "kernel": {"MODULES": "y", "SMP": "y", "KERNEL_GZIP": "y", "PRINTK": "y", "LOG_BUF_SHIFT": "14"},
@@ -53,7 +55,12 @@ def stock() -> LoadedSystem:
     return load_system("stock")
 
 
-SYSTEMS = {"cubieboard": "stock", "virt-arm64": "debian-arm64", "virt-riscv64": "debian-riscv64"}
+SYSTEMS = {
+    "cubieboard": "stock",
+    "vexpress-a9": "stock-vexpress",
+    "virt-arm64": "debian-arm64",
+    "virt-riscv64": "debian-riscv64",
+}
 
 
 def home(recipe: Recipe) -> System:
@@ -94,6 +101,12 @@ def boot(*, countdown: bool = True, calibration: bool = True, info: bool = True,
     story.typed(b"[    0.000000] devtmpfs: initialized\r\n" if info else b"", 100).work(30 * MS)
     story.hook("kernel.init", text=b"/init").work(init_ms * MS)
     return story.hook("application.start").work(3 * MS).sample()
+
+
+def boot_with_slow_driver(took_ms: int = 5) -> Story:
+    """Such a boot, in which a driver with a parameter takes long; :data:`DRIVER_SYMBOLS` names it."""
+    story = boot()
+    return story.enter("initcall", PTY_INIT).work(took_ms * MS).leave("initcall").sample()
 
 
 def run_of_stock(store: Store, run_id: str, system: System, **fields: object) -> RunInfo:

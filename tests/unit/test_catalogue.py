@@ -45,7 +45,7 @@ from bootscope.techniques.model import (
 )
 
 from .builders import DEVICES, HOOKS, ROOT, TEXTS
-from .lab_scenes import boot, known, stock
+from .lab_scenes import DRIVER_SYMBOLS, boot_with_slow_driver, known, stock
 from .systemd_scenes import base_of, elsewhere, is_of_stock, system_for
 
 ALL = techniques()
@@ -55,20 +55,15 @@ every = pytest.mark.parametrize("t", ALL.values(), ids=list(ALL))
 every_recipe = pytest.mark.parametrize("recipe", [recipe for _, _, recipe in RECIPES], ids=NAMES)
 
 
-_PTY_INIT = 0xC0100000
-
-
 @pytest.fixture(scope="module")
 def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """A boot of the stock system: a driver takes long, and there are no system calls, which were recorded."""
-    story = boot()
-    story.enter("initcall", _PTY_INIT).work(5_000_000).leave("initcall").sample()
     calls = {**HOOKS, len(HOOKS) + 1: SYSCALL_FILE}
     return known(
         Store(tmp_path_factory.mktemp("catalogue") / "store"),
-        story.records,
+        boot_with_slow_driver().records,
         watch_names=WatchNames(devices=DEVICES, hooks=calls, texts=TEXTS),
-        objects={objects.KERNEL_SYMBOLS: f"{_PTY_INIT:x} t pty_init\n{_PTY_INIT + 64:x} t end\n".encode()},
+        objects={objects.KERNEL_SYMBOLS: DRIVER_SYMBOLS},
     )
 
 

@@ -155,9 +155,9 @@ def test_what_cannot_be_written_is_no_variant(tmp_path: Path) -> None:
     tree = import_tree("mine", trees.bare(tmp_path / "tree"), Wish())
     variants = Variants(tree, lambda name: (), {})
     with pytest.raises(
-        UserError, match="nothing of fs-smaller-root can be written for kernel and U-Boot trees"
+        UserError, match="nothing of hw-flash-sync-mode can be written for kernel and U-Boot trees"
     ):
-        variants.of(["fs-smaller-root"])
+        variants.of(["hw-flash-sync-mode"])
     with pytest.raises(UserError, match="two recipes of one technique"):
         variants.of(["kernel-compression=lz4", "kernel-compression=xz"])
 

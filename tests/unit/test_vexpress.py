@@ -18,7 +18,7 @@ from bootscope.capture.stream import Hook, Kind, Read, Record
 from bootscope.core.errors import UserError
 from bootscope.devices.cfi_nor import ERASE, PROGRAM, READ, CfiNor
 from bootscope.devices.model import Decoder, DeviceEvent, Media, MemoryDecoder, StorageCommand
-from bootscope.emulator.plugin_config import Watch, _add_devices
+from bootscope.emulator.plugin_config import Watch, add_devices
 from bootscope.emulator.qemu import machine_arguments
 from bootscope.system.load import LoadedSystem, load_system, system_dir
 from bootscope.timeline.build import decode
@@ -148,13 +148,13 @@ def test_what_qemu_and_the_plugin_are_told() -> None:
     assert "if=pflash,unit=0,format=raw,file=/a,,b/sd.img,snapshot=on" in words
     assert words[words.index("-kernel") :][:2] == ["-kernel", "/k"]
     watch = Watch()
-    _add_devices(watch, board)
+    add_devices(watch, board)
     assert watch.lines[-3:] == [
         *("io 2 0x40000000 0x4000000", "flash 2 4"),
         "flash-cache 32768 4 32 0xe0000000 vexpress.flash0",
     ]
     other = Watch()
-    _add_devices(other, load_board("zynq"))
+    add_devices(other, load_board("zynq"))
     assert not [line for line in other.lines if line.startswith("flash ")]
 
 

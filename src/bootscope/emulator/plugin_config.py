@@ -112,7 +112,7 @@ def watch(
     if until not in watched.milestones:
         raise unknown("milestone", until, list(watched.milestones))
     w = Watch([f"tick {board.tick_ns}", *_machine(programs.kernel.arch)])
-    _add_devices(w, board)
+    add_devices(w, board)
     _add_phases(w, board, watched, programs)
     if limits.explain:
         first = len(w.hooks.names) + 1
@@ -191,7 +191,7 @@ def default_until(system: System) -> str:
     return "app-ready" if "app-ready" in system.milestones else "application"
 
 
-def _add_devices(w: Watch, board: Board) -> None:
+def add_devices(w: Watch, board: Board) -> None:
     for number, (name, device) in enumerate(board.devices.items(), start=1):
         w.devices[number] = name
         what = "port" if device.address_space == PORTS else "io"

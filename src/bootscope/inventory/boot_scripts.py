@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory, Part
+from bootscope.loaders.grub import without_wait
 from bootscope.loaders.registry import BUILT
 
 _ROOM = 0x8000000
@@ -26,6 +27,11 @@ def unpacking_script(known: Inventory) -> str:
     if not address.isdecimal() or BUILT.unpacking is None:
         return ""
     return BUILT.unpacking(_setting(known, f"{BUILT.tree}.script"), int(address) + _ROOM)
+
+
+def menu_without_wait(known: Inventory) -> str:
+    """The boot loader's menu, with no time to choose; empty where there is no such wait."""
+    return without_wait(_setting(known, f"{BUILT.tree}.script"))
 
 
 def starting_init(known: Inventory) -> str:
@@ -48,6 +54,7 @@ def _setting(known: Inventory, key: str) -> str:
 
 
 FOUND: dict[str, Callable[[Inventory], str]] = {
+    "menu_without_wait": menu_without_wait,
     "starting_init": starting_init,
     "unpacking_script": unpacking_script,
 }

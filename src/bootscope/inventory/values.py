@@ -122,13 +122,6 @@ def _tsc_khz(known: Inventory) -> str:
     return str(int(found[1]) * 1000 + int(found[2]))
 
 
-def _menu_without_wait(known: Inventory) -> str:
-    """GRUB's menu, with no time to choose; empty where there is no such wait."""
-    script = known.settings.get("uboot.script", "")
-    waits = re.compile(r"(?m)^([ \t]*set timeout=)[1-9]\d*[ \t]*$")
-    return waits.sub(r"\g<1>0", script) if waits.search(script) else ""
-
-
 def _root_device(known: Inventory) -> str:
     if not known.knows(Part.COMMAND_LINE):
         raise UserError("the kernel command line is not known")
@@ -165,7 +158,6 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
     "tsc_khz": _tsc_khz,
-    "menu_without_wait": _menu_without_wait,
     "free_sector": _number("card.root_sector", "card.root_sectors"),
     "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
     "boot_script_address": _number("kernel.device_tree_address", plus=0x100000, as_text=hex),

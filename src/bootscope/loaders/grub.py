@@ -9,6 +9,7 @@ GRUB 2.12.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from bootscope.loaders.model import FIRMWARE, KERNEL, LOAD, ROM, Hooked, ImageLines, Program, Settings, Stage
@@ -19,6 +20,12 @@ BOOT_IMAGE, CORE_IMAGE = "boot.img", "core.img"
 SCRIPT = "grub.cfg"
 _NEVER = r"(?!)"
 _NOTHING_SAID = "\0"
+
+
+def without_wait(script: str) -> str:
+    """A menu that leaves no time to choose; empty for one that has no such wait."""
+    waits = re.compile(r"(?m)^([ \t]*set timeout=)[1-9]\d*[ \t]*$")
+    return waits.sub(r"\g<1>0", script) if waits.search(script) else ""
 
 
 def _program(name: str, title: str, phrase: str, tree: str) -> Program:
