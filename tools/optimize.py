@@ -88,7 +88,14 @@ RISCV64 = Reference(
         _SEARCH,
     ),
 )
-REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64, RISCV64)}
+QT = Reference(
+    "stock-qt",
+    "A Qt application, optimized",
+    "-qt",
+    "the SPL's start",
+    ("The system is that of the story [qt-2009](stories/qt-2009.md), before its first step.", _SEARCH),
+)
+REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64, RISCV64, QT)}
 _ROM = "rom"
 
 
