@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import tomllib
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -65,6 +66,12 @@ def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         watch_names=WatchNames(devices=DEVICES, hooks=calls, texts=TEXTS),
         objects={objects.KERNEL_SYMBOLS: DRIVER_SYMBOLS},
     )
+
+
+def of_base(found: Recorded, own: Change) -> Recorded:
+    """What is known of the stock system, with the start scripts of a technique's base."""
+    written = {path: text for path, text in own.write.items() if path.startswith("/etc/init.d/")}
+    return replace(found, scripts={**found.scripts, **written})
 
 
 # ---- the whole ----
@@ -181,7 +188,9 @@ def test_a_recipe_makes_a_system_of_one_that_it_is_for(
     own = filled(recipe.base, Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system)))
     base = apply(base_of(t, recipe), {"its base": own})
     load.check_system(base, loaded.path)
-    change = filled(recipe.change, stock_facts if is_of_stock(t) else elsewhere(stock_facts, t, base, own))
+    change = filled(
+        recipe.change, of_base(stock_facts, own) if is_of_stock(t) else elsewhere(stock_facts, t, base, own)
+    )
     made = apply(base, {"it": change})
     load.check_system(made, loaded.path)
     assert made != base
@@ -226,13 +235,18 @@ def test_recipes_that_say_nothing_of_a_conflict_want_the_same_of_a_symbol(
     For scripts and settings (two boot scripts, two places for an initramfs) it is plain to see, and `try`
     says so.
     """
-    stocks = [each for each in RECIPES if is_of_stock(each[0])]
+    settings = Inventory(parts=frozenset({Part.SETTINGS}), settings=stock_facts.settings)
+    stocks = [
+        (t, filled(recipe.change, of_base(stock_facts, filled(recipe.base, settings))))
+        for t, _, recipe in RECIPES
+        if is_of_stock(t)
+    ]
     unsaid = [
         (a.id, b.id, clash)
-        for number, (a, _, one) in enumerate(stocks)
-        for b, _, other in stocks[number + 1 :]
+        for number, (a, one) in enumerate(stocks)
+        for b, other in stocks[number + 1 :]
         if a.id != b.id and b.id not in a.conflicts
-        for clash in conflicts({"a": filled(one.change, stock_facts), "b": filled(other.change, stock_facts)})
+        for clash in conflicts({"a": one, "b": other})
         if ".config." in clash[2]
     ]
     assert unsaid == []

@@ -45,6 +45,8 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
     if without and _by_loader(change):
         yield "it has no boot loader: the emulator starts the kernel"
+    if facts.settings.get("application.sources") == "" and _compiles_application(change):
+        yield "its application comes from a package, and is not compiled"
     if other_root(change):
         yield from _no_such_root(change, facts)
 
@@ -57,6 +59,11 @@ def other_root(change: Change) -> bool:
 def _by_loader(change: Change) -> bool:
     """Whether a change is one of a boot loader, or of the form in which that takes the kernel."""
     return bool(change.symbols(BUILT.tree)) or any(key.startswith(_LOADERS) for key in change.settings)
+
+
+def _compiles_application(change: Change) -> bool:
+    options = (*change.compiler_options, *change.compiler_options_drop)
+    return bool(options) or any(key.startswith("application.") for key in change.settings)
 
 
 def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
@@ -84,8 +91,8 @@ def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:
     wanted = str(change.settings.get("rootfs.filesystem", ""))
     if wanted and wanted == facts.filesystem:
         yield f"the root is {wanted} already"
-    raw = raw_flash(facts)
-    if wanted and raw and wanted not in (_ON_UBI if "ubi" in raw else _ON_FLASH):
+    raw, on_ubi = raw_flash(facts), change.settings.get("rootfs.volume") == "ubi"
+    if wanted and raw and not on_ubi and wanted not in (_ON_UBI if "ubi" in raw else _ON_FLASH):
         yield f"the root is on raw flash ({raw}): {wanted} needs a block device"
     if root_in_memory(facts):
         yield "the root is in memory: the log shows no other being mounted"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
-from bootscope.inventory import driver_parameters, searches
+from bootscope.inventory import driver_parameters, entropy, searches
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
@@ -120,6 +120,7 @@ INDICATORS = {
     "driver-parameters": Indicator(
         "drivers that take long and have parameters", driver_parameters.shown, lambda known: None
     ),
+    "entropy": Indicator("a wait for random numbers", entropy.shown, entropy.logged),
     "library-search": Indicator(
         "programs that search for their libraries", searches.by_calls, searches.by_files
     ),

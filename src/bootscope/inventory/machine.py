@@ -28,6 +28,7 @@ _INIT_FILES = {
     "openwrt": ("/sbin/procd",),
     "openrc": ("/sbin/openrc",),
 }
+_FIRST = ("/sbin/init", "/usr/sbin/init")
 _PROCESSORS = r"[Bb]rought up \d{1,3} nodes?, (\d{1,5}) CPUs?|SMP: Total of (\d{1,5}) processors"
 _MOUNTED = r"VFS: Mounted root|mounted filesystem|Switching root|mount_root: "
 _NFS = ("/dev/nfs", "nfs")
@@ -56,9 +57,12 @@ def init_system(facts: Inventory) -> str:
         return facts.init
     if told := next((name for name, lines in _INIT_LINES.items() if facts.logged(lines)), ""):
         return told
+    # udev alone brings systemd's program, too: what /sbin/init is comes first.
+    if next(filter(None, map(facts.files.get, _FIRST)), "").endswith("busybox"):
+        return "busybox"
     if there := next((name for name, paths in _INIT_FILES.items() if any(map(facts.files.get, paths))), ""):
         return there
-    return "busybox" if facts.files.get("/sbin/init", "").endswith("busybox") else ""
+    return ""
 
 
 def root_kind(facts: Inventory) -> str:

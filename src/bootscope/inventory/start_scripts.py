@@ -27,6 +27,9 @@ is not taken for one of logging, whatever else it starts."""
 _SETUP, _SETUP_LAST, _LATE_LAST = ("mount", "devices"), 5, 6
 """What all others need; by convention it has numbers up to 05, and services have those of up to 69."""
 _REMOUNT = re.compile(r"^[ \t]*(?:/bin/)?mount -o remount,rw /[ \t]*\n", re.MULTILINE)
+_VARIABLE = re.compile(
+    r"(?:^|[;\s])(\w+)=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`]+))(?=[\s;&]|$)", re.MULTILINE
+)
 _SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
 
 
@@ -122,10 +125,24 @@ def _parts(path: str) -> tuple[int, str]:
 
 def _role(text: str, application: str) -> str:
     lines = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    lines = expanded(lines)
     for role, programs in ROLES.items():
         if any(runs(lines, p) for p in (programs or (application,)) if p):
             return role
     return ""
+
+
+def expanded(text: str) -> str:
+    """A script with plain texts in the place of variables that hold the same one throughout."""
+    values: dict[str, set[str]] = {}
+    for name, *texts in _VARIABLE.findall(text):
+        values.setdefault(name, set()).add("".join(texts))
+    known = {name: told.pop() for name, told in values.items() if len(told) == 1}
+
+    def value(match: re.Match[str]) -> str:
+        return known.get(match[1] or match[2], match[0])
+
+    return re.sub(r"\$(?:(\w+)|\{(\w+)\})", value, text)
 
 
 def runs(text: str, program: str) -> bool:

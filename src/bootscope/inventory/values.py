@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping
 from operator import methodcaller
 
 from bootscope.core.errors import UserError
-from bootscope.inventory import boot_scripts, driver_parameters, initcalls, systemd, unused_files
+from bootscope.inventory import (
+    application_start,
+    boot_scripts,
+    driver_parameters,
+    initcalls,
+    systemd,
+    unused_files,
+)
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.start_scripts import ROLES, StartScripts
@@ -154,6 +161,16 @@ def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) 
     return find
 
 
+def _application_start(read: Callable[[StartScripts, str], str]) -> Callable[[Inventory], str]:
+    """What finds something in how the start scripts start the application."""
+
+    def find(known: Inventory) -> str:
+        path = known.settings.get("application.path", "")
+        return _of_scripts(lambda scripts: read(scripts, path), application=True)(known)
+
+    return find
+
+
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
@@ -174,6 +191,8 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "early_tens": _of_scripts(lambda scripts: scripts.tens[0], application=True),
     "late_tens": _of_scripts(lambda scripts: scripts.tens[1], application=True),
     "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
+    "application_script_with_environment": _application_start(application_start.script),
+    "application_commands": _application_start(application_start.commands),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     **boot_scripts.FOUND,
     **driver_parameters.FOUND,

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a start script starts the application, where the program needs an environment or arguments: its path
+alone would not start the same thing."""
+
+from __future__ import annotations
+
+import re
+
+from bootscope.inventory.start_scripts import StartScripts, expanded
+
+_SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a)?sh\b")
+_COMPOUND = re.compile(r"<<|\\$|[`(){}]|^\s*(?:if|case|for|while|until|trap|exit|return)\b", re.MULTILINE)
+_SAYS = re.compile(r"\s*(?:#|echo\b|printf\b|$)")
+_SETS = re.compile(r"^\s*(?:export\s+)?\w+=", re.MULTILINE)
+_BACKGROUND = re.compile(r"\s*&\s*$")
+
+
+def script(scripts: StartScripts, path: str) -> str:
+    """The application's start script; empty where the program needs nothing but its path."""
+    text = scripts.texts.get(scripts.path("application"), "")
+    launch = _launch(text, path)
+    if not launch:
+        return ""
+    given = launch.split(path, 1)[1].replace("&", " ").strip()
+    before = expanded(text).split(launch, 1)[0]
+    return text if given or "export" in before or _SETS.match(launch) else ""
+
+
+def commands(scripts: StartScripts, path: str) -> str:
+    """The same as a script that becomes the application; empty where it is none that simply runs one command
+    after the other."""
+    text = script(scripts, path)
+    if not _SHELL.match(text) or _COMPOUND.search(text):
+        return ""
+    lines = [line for line in expanded(text).splitlines()[1:] if not _SAYS.match(line)]
+    launch = _launch(text, path)
+    if launch not in lines:
+        return ""
+    before = "".join(f"{line}\n" for line in lines[: lines.index(launch)])
+    own = _BACKGROUND.sub("", launch).strip()
+    return f"{before}{own if own.startswith('exec ') else f'exec {own}'}\n"
+
+
+def _launch(text: str, path: str) -> str:
+    """The line that runs the application by its whole path; empty where no single one does."""
+    run = re.compile(rf"\s*(?:exec\s+)?(?:\w+=\S*\s+)*{re.escape(path)}(?![\w./-])")
+    found = [line for line in expanded(text).splitlines() if run.match(line)] if path else []
+    return found[0] if len(found) == 1 else ""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How start scripts start an application that needs an environment or arguments, run by a real shell."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bootscope.inventory.application_start import commands, script
+from bootscope.inventory.start_scripts import StartScripts, expanded
+
+PATH = "/opt/player/bin/player"
+SIMPLE = f"""#!/bin/sh
+case "$1" in
+start) {PATH} & ;;
+esac
+"""
+QT = """#!/bin/sh
+# Fills the screen.
+echo "Starting"
+export QT_QPA_PLATFORM=linuxfb
+home='/opt/player'
+$home/bin/player -geometry "800x480+0+0" &
+"""
+
+
+def of(text: str) -> StartScripts:
+    return StartScripts.of(
+        {"/etc/init.d/S99player": text, "/etc/init.d/S01net": "#!/bin/sh\nifup -a\n"}, PATH
+    )
+
+
+def test_what_needs_nothing_but_its_path_has_no_script_of_its_own() -> None:
+    assert script(of(SIMPLE), PATH) == ""
+    assert commands(of(SIMPLE), PATH) == ""
+    assert script(of(QT), "/usr/bin/other") == ""
+
+
+def test_a_variable_stands_for_the_one_text_that_it_holds() -> None:
+    assert expanded('a=/opt\n"$a/bin" ${a}x $b') == 'a=/opt\n"/opt/bin" /optx $b'
+    assert expanded("a=1\na=2\n$a") == "a=1\na=2\n$a"
+    assert expanded("a=$(date)\n$a") == "a=$(date)\n$a"
+
+
+def test_environment_and_arguments_stay(tmp_path: Path) -> None:
+    assert script(of(QT), PATH) == QT
+    told = commands(of(QT), PATH)
+    assert "echo" not in told
+    assert not told.rstrip().endswith("&")
+    player = tmp_path / "opt/player/bin/player"
+    player.parent.mkdir(parents=True)
+    player.write_text('#!/bin/sh\necho $PPID "$QT_QPA_PLATFORM" "$@"\n')
+    player.chmod(0o755)
+    run = subprocess.run(
+        ["sh", "-c", told.replace("/opt/player/bin", str(player.parent))],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.split()[1:] == ["linuxfb", "-geometry", "800x480+0+0"]
+    # The shell has become the program: its parent is this process.
+    assert run.stdout.split()[0] == str(os.getpid())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if [ -e /dev/fb0 ]; then echo; fi",
+        "x=$(cat /proc/cmdline)",
+        "cat <<E\nE",
+        "trap '' INT",
+        "start() { :; }",
+        f"{PATH} --probe",
+    ],
+)
+def test_what_does_more_than_one_command_after_the_other_is_left_alone(line: str) -> None:
+    assert commands(of(QT.replace("# Fills", f"{line}\n# Fills")), PATH) == ""
