@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "light.h"
 
+#include "config_space.h"
 #include "cpus.h"
 
 #define PAGE_BYTES 1024u /* the smallest that a guest may map by itself */
@@ -54,6 +55,8 @@ bool bs_light_store(const struct bs_light *light, qemu_plugin_meminfo_t info, ui
 	uint8_t bytes[16];
 
 	if (li.lit || vaddr / PAGE_BYTES + 1 == li.dark_page)
+		return false;
+	if (bs_config_page(vaddr)) /* config_space.h says why */
 		return false;
 	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
 	uint64_t phys = hw ? qemu_plugin_hwaddr_phys_addr(hw) : 0;

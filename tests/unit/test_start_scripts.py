@@ -69,7 +69,9 @@ def test_what_makes_device_nodes_can_come_after_the_application() -> None:
     late = {("/etc/init.d/S90player" if "player" in text else path): text for path, text in texts.items()}
     scripts = StartScripts.of(late, "/usr/bin/player")
     assert scripts.late_devices == "/etc/init.d/S90zzdevices"
-    assert scripts.device_text == "#!/bin/sh\nmdev -s\n"
+    first, polite, last = scripts.device_text.splitlines()
+    assert (first, last) == ("#!/bin/sh", "mdev -s")
+    assert polite.startswith("renice -n 19 ")
     moved = {(scripts.late_devices if "mdev" in text else path): text for path, text in late.items()}
     assert sorted(moved)[-1] == scripts.late_devices
     again = StartScripts.of(moved, "/usr/bin/player")

@@ -30,6 +30,7 @@ _REMOUNT = re.compile(r"^[ \t]*(?:/bin/)?mount -o remount,rw /[ \t]*\n", re.MULT
 _VARIABLE = re.compile(
     r"(?:^|[;\s])(\w+)=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`]+))(?=[\s;&]|$)", re.MULTILINE
 )
+_POLITE = "renice -n 19 -p $$ > /dev/null # after the application, also on the CPU\n"
 _SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
 
 
@@ -68,8 +69,9 @@ class StartScripts:
 
     @property
     def device_text(self) -> str:
-        """The script that makes device nodes."""
-        return self.texts.get(self.path("devices"), "")
+        """The script that makes device nodes, with the CPU left to whatever else wants it."""
+        first, _, rest = self.texts.get(self.path("devices"), "").partition("\n")
+        return f"{first}\n{_POLITE}{rest}" if rest else ""
 
     @property
     def seed_file(self) -> str:
