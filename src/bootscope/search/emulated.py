@@ -12,7 +12,7 @@ import msgspec
 from bootscope.analysis.views import view
 from bootscope.audit.findings import Finding, audit
 from bootscope.changes.compose import composed
-from bootscope.changes.on_image import is_image, needs_build
+from bootscope.changes.impossible import prebuilt
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, span
 from bootscope.inventory.recorded import facts
@@ -75,8 +75,8 @@ class EmulatedBench(Bench[ExactVerdict]):
         def look() -> tuple[Finding, ...]:
             known = facts(bench.store, view(bench.store, bench.store.load(run_id)), bench.cache)
             found = audit(known).findings
-            # What only the build of an image can do is advice of the audit.
-            return tuple(f for f in found if not (is_image(known.settings) and needs_build(f.change)))
+            # What only the build of an image or of a package can do is advice of the audit.
+            return tuple(f for f in found if not any(prebuilt(f.change, known)))
 
         return self.scheduler.journal.findings(run_id, look)
 
