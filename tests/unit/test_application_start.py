@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.changes.applies import unmet
 from bootscope.inventory.application_start import commands, script
 from bootscope.inventory.start_scripts import StartScripts, expanded
+from bootscope.techniques.model import technique
+
+from .known_builders import inventory_of
 
 PATH = "/opt/player/bin/player"
 SIMPLE = f"""#!/bin/sh
@@ -78,3 +82,13 @@ def test_environment_and_arguments_stay(tmp_path: Path) -> None:
 )
 def test_what_does_more_than_one_command_after_the_other_is_left_alone(line: str) -> None:
     assert commands(of(QT.replace("# Fills", f"{line}\n# Fills")), PATH) == ""
+
+
+@pytest.mark.parametrize(("text", "fits"), [(SIMPLE, "first"), (QT, "script")])
+def test_such_an_application_is_started_by_its_script_only(text: str, fits: str) -> None:
+    known = inventory_of(
+        scripts={"/etc/init.d/S99player": text},
+        settings={"application.path": PATH, "application.process": "player"},
+    )
+    ways = technique("init-app-first").recipes
+    assert {name for name, way in ways.items() if "the system has no" not in unmet(way, known)} == {fits}
