@@ -256,7 +256,7 @@ def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
 
 
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 13
+    assert len(INDICATORS) == 14
 
 
 def test_caches_are_told_of_counted_boots_only(some: Recorded) -> None:
@@ -268,7 +268,7 @@ def test_caches_are_told_of_counted_boots_only(some: Recorded) -> None:
 def test_a_boot_without_anything_shows_nothing(store: Store) -> None:
     empty = known(store, [], parts=())
     shown = {name for name, sign in INDICATORS.items() if sign.evidence(empty)}
-    assert shown <= {"bootloader", "init", "decompress"}
+    assert shown <= {"bootloader", "init", "init-by-path", "decompress"}
     assert "countdown" not in shown
 
 

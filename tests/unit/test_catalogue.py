@@ -141,6 +141,7 @@ def test_whatever_it_names_is_there(t: Technique) -> None:
     carried_out_by = [name for name in t.carried_out_by if name != "trim"]
     assert all(ALL[name].recipes for name in carried_out_by)
     assert not (t.carried_out_by and t.recipes)
+    assert not t.default or (t.default in t.recipes and len(t.recipes) > 1)
     for names in (t.conflicts, t.after, t.replaced_by, carried_out_by):
         assert set(names) <= ALL.keys()
         assert t.id not in names

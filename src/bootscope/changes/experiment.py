@@ -20,7 +20,7 @@ from bootscope.techniques.model import Recipe, Status, Technique, in_order, tech
 
 
 def chosen(spec: str) -> tuple[Technique, str, Recipe]:
-    """The technique and way that `ID` or `ID=WAY` names; a technique with one way needs no way.
+    """The technique and way that `ID` or `ID=WAY` names; where there is one way or a default, `ID` will do.
 
     Raises UserError for one that does not exist, or that bootscope does not carry out by itself.
     """
@@ -34,6 +34,7 @@ def chosen(spec: str) -> tuple[Technique, str, Recipe]:
             Status.RUNS: f"it is done by {others}" if others else "bootscope cannot do it automatically",
         }[found.status]
         raise UserError(f"{name} cannot be tried: {why}", hint=f"bootscope techniques {name} explains it")
+    wanted = wanted or found.default
     if not wanted and len(found.recipes) > 1:
         recipes = ", ".join(f"{name}={recipe}" for recipe in found.recipes)
         raise UserError(f"{name} has several recipes", hint=f"one of: {recipes}")
@@ -44,8 +45,9 @@ def chosen(spec: str) -> tuple[Technique, str, Recipe]:
 
 
 def title(found: Technique, recipe: str) -> str:
-    """How a recipe of a technique is written: `ID`, or `ID=RECIPE` where there are several."""
-    return f"{found.id}={recipe}" if len(found.recipes) > 1 else found.id
+    """How a recipe of a technique is written: `ID`, or `ID=RECIPE` where there are several and it is not the
+    one that `ID` alone means."""
+    return found.id if len(found.recipes) == 1 or recipe == found.default else f"{found.id}={recipe}"
 
 
 def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool = False) -> LoadedSystem:

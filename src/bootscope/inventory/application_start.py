@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.start_scripts import StartScripts, expanded
 
 _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a)?sh\b")
@@ -24,6 +25,13 @@ def script(scripts: StartScripts, path: str) -> str:
     given = launch.split(path, 1)[1].replace("&", " ").strip()
     before = expanded(text).split(launch, 1)[0]
     return text if given or "export" in before or _SETS.match(launch) else ""
+
+
+def needs_more(known: Inventory) -> bool:
+    """Whether the application is known to need more than its path to be started."""
+    path = known.settings.get("application.path", "")
+    told = bool(path) and known.knows(Part.SCRIPTS)
+    return told and bool(script(StartScripts.of(known.scripts, path), path))
 
 
 def commands(scripts: StartScripts, path: str) -> str:

@@ -15,6 +15,7 @@ from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
 from bootscope.inventory import driver_parameters, entropy, searches
 from bootscope.inventory import log_indicators as logged
+from bootscope.inventory.application_start import needs_more
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import BUILT, LOADER_PHASES
@@ -89,6 +90,14 @@ def _init(facts: Recorded) -> str:
     return "" if alone else _phase("init")(facts)
 
 
+def _init_by_path(facts: Recorded) -> str:
+    return "" if needs_more(facts) else _init(facts)
+
+
+def _logged_init_by_path(known: Inventory) -> str | None:
+    return "" if needs_more(known) else logged.init(known)
+
+
 _UNCACHED = (Count.UNCACHED_LOAD, Count.UNCACHED_STORE, Count.UNCACHED_FETCH)
 
 
@@ -127,6 +136,9 @@ INDICATORS = {
     "usb-disk": Indicator("a disk at USB", lambda facts: logged.usb_disk(facts) or "", logged.usb_disk),
     "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),
     "init": Indicator("an init", _init, logged.init),
+    "init-by-path": Indicator(
+        "an init, and an application that needs nothing but its path", _init_by_path, _logged_init_by_path
+    ),
     "bootloader": Indicator("a boot loader", _phase("bootloader"), logged.loader),
 }
 """Signs by the name that a technique's `shows` uses."""

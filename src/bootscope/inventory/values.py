@@ -171,15 +171,6 @@ def _application_start(read: Callable[[StartScripts, str], str]) -> Callable[[In
     return find
 
 
-def _application_by_path(known: Inventory) -> str:
-    """The application's path; empty where its start script gives it an environment or arguments."""
-    path = known.settings.get("application.path", "")
-    if not path:
-        raise UserError("the path of the application is not known")
-    needs_more = known.knows(Part.SCRIPTS) and _application_start(application_start.script)(known)
-    return "" if needs_more else path
-
-
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "root_device": _root_device,
@@ -200,7 +191,6 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "early_tens": _of_scripts(lambda scripts: scripts.tens[0], application=True),
     "late_tens": _of_scripts(lambda scripts: scripts.tens[1], application=True),
     "application_tens": _of_scripts(lambda scripts: scripts.tens[2], application=True),
-    "application_without_environment": _application_by_path,
     "application_script_with_environment": _application_start(application_start.script),
     "application_commands": _application_start(application_start.commands),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),

@@ -122,7 +122,8 @@ class Source(Setting, frozen=True):
 class Technique(Setting, frozen=True):
     """A technique. `recipes` is empty when bootscope does not carry it out by itself; `carried_out_by` names
     what does so then for its part: other techniques, or the verb `trim`. `conflicts` may be told by either of
-    two; :func:`techniques` has them on both. `refs` and `figures` are of DOCUMENTS, `sources` are others."""
+    two; :func:`techniques` has them on both. `default`: the recipe of several that the id alone means; empty
+    for none. `refs` and `figures` are of DOCUMENTS, `sources` are others."""
 
     schema: int
     id: str
@@ -144,6 +145,7 @@ class Technique(Setting, frozen=True):
     refs: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
+    default: str = ""
     recipes: dict[str, Recipe] = {}
 
 
