@@ -47,6 +47,16 @@ def test_a_variable_stands_for_the_one_text_that_it_holds() -> None:
     assert expanded('a=/opt\n"$a/bin" ${a}x $b') == 'a=/opt\n"/opt/bin" /optx $b'
     assert expanded("a=1\na=2\n$a") == "a=1\na=2\n$a"
     assert expanded("a=$(date)\n$a") == "a=$(date)\n$a"
+    for changed in (
+        "a=$(date)",
+        "a=$a:/more",
+        "a+=/more",
+        "read a",
+        "read -r a",
+        "for a in 1 2; do",
+        "local a=$1",
+    ):
+        assert expanded(f"a=/opt\n{changed}\n$a").endswith("\n$a"), changed
 
 
 def test_environment_and_arguments_stay(tmp_path: Path) -> None:

@@ -64,6 +64,10 @@ def test_what_is_quick_or_has_no_such_parameter_is_left_alone(store: Store) -> N
     assert shown(booted(store, (GPU, 8))) == ""
 
 
+def test_a_quiet_boot_does_not_tell_how_many_ports_there_are(store: Store) -> None:
+    assert driver_parameters(booted(store, (UART, 2), ports=0)) == ""
+
+
 def test_the_recipe_puts_each_word_on_the_command_line(store: Store) -> None:
     facts = booted(store, (PTY, 26), (UART, 2))
     recipe = technique("kernel-driver-params").recipes["measured"]

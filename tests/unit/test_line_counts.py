@@ -95,6 +95,14 @@ def test_a_program_without_debug_information_is_refused(tmp_path: Path) -> None:
         rows(compiled(tmp_path).read_bytes())
 
 
+def test_tables_for_unwinding_alone_are_no_debug_information(tmp_path: Path) -> None:
+    source, program = tmp_path / "one.c", tmp_path / "one"
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run(["cc", "-fasynchronous-unwind-tables", "-o", program, source], check=True)
+    with pytest.raises(UserError, match="no debug information"):
+        rows(program.read_bytes())
+
+
 def test_the_same_code_is_known_whatever_else_there_is(program: Path, tmp_path: Path) -> None:
     stripped = tmp_path / "stripped"
     subprocess.run([f"{PREFIX}strip", "--strip-debug", "-o", str(stripped), str(program)], check=True)

@@ -58,6 +58,10 @@ def test_bytes_one_by_one_and_polls() -> None:
     assert sums(*block) == {}
     assert sums(*polls) == {calls.POLLS: 9}
     assert sums(*[row("nanosleep", result="0") for _ in range(9)]) == {calls.POLLS: 9}
+    # What came is what it waited for, and a counter is read as a whole.
+    assert sums(*[row("poll", result="1") for _ in range(9)]) == {}
+    assert sums(*[row("poll", result="0") for _ in range(9)]) == {calls.POLLS: 9}
+    assert sums(*[row("read", result="8", arguments="0x5 0xbeef 0x8") for _ in range(9)]) == {}
     # A read that waits for a key when the recording ends has not failed, and not succeeded.
     assert sums(*[row("read", result="not returned", arguments="0x0 0x1 0x1") for _ in range(9)]) == {}
 

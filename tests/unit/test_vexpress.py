@@ -203,6 +203,14 @@ def unresolved(loaded: LoadedSystem) -> dict[str, Resolved]:
             [('filesystem = "jffs2"', 'filesystem = "ext4"')],
             "rootfs.filesystem: ext4 is not for flash, which vexpress-a9 boots from",
         ),
+        (
+            [('filesystem = "jffs2"', 'filesystem = "ubifs"\nvolume = "ubi"')],
+            "rootfs.volume: ubifs is in a volume of UBI already",
+        ),
+        (
+            [('filesystem = "jffs2"', 'filesystem = "jffs2"\nvolume = "ubi"')],
+            "rootfs.volume: jffs2 does not lie on UBI",
+        ),
     ],
 )
 def test_what_does_not_fit_the_part_is_refused_before_anything_is_built(
@@ -217,6 +225,20 @@ def test_a_file_system_for_flash_is_refused_on_a_card(tmp_path: Path) -> None:
     loaded = mine(tmp_path, ('filesystem = "ext4"', 'filesystem = "jffs2"'), name="stock-zynq")
     with pytest.raises(UserError, match="jffs2 is for flash, and zynq has a card"):
         steps_of(loaded, unresolved(loaded))
+
+
+def test_a_volume_of_ubi_is_refused_on_a_card(tmp_path: Path) -> None:
+    loaded = mine(
+        tmp_path, ('filesystem = "ext4"', 'filesystem = "squashfs"\nvolume = "ubi"'), name="stock-zynq"
+    )
+    with pytest.raises(UserError, match=r"rootfs\.volume: UBI is for flash, and zynq has a card"):
+        steps_of(loaded, unresolved(loaded))
+
+
+def test_an_option_of_squashfs_is_none_of_erase_blocks(tmp_path: Path) -> None:
+    options = 'filesystem = "squashfs"\noptions = ["-processors", "1"]'
+    loaded = mine(tmp_path, ('filesystem = "jffs2"', options))
+    assert steps_of(loaded, unresolved(loaded))
 
 
 def test_without_the_programs_that_make_it_a_root_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,10 @@ _UNITS_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _TIME = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))? ?(s|ms|us|ns)?")
 
 
+BEFORE = "power-on and ROM"
+"""What the board waits for before the first instruction."""
+
+
 @dataclass(frozen=True)
 class Moment:
     """`board_ns`: as asked for; `virtual_ns`: of the emulator; `inside`: what the board waits for then, in
@@ -40,7 +44,7 @@ def moment(evidence: Evidence, asked: str) -> Moment:
     if evidence.clock.before(index) == board_ns:
         return Moment(board_ns, records[index].time_ns, "", True)
     if index == 0:
-        return Moment(board_ns, 0, "power-on and ROM", True)
+        return Moment(board_ns, 0, BEFORE, True)
     before, after = index - 1, evidence.clock.after(index - 1)
     if board_ns < after:
         # The instruction that the device was told by is executed.

@@ -45,7 +45,8 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
     if without and _by_loader(change):
         yield "it has no boot loader: the emulator starts the kernel"
-    if facts.settings.get("application.sources") == "" and _compiles_application(change):
+    packaged = facts.settings.get("application.sources") == "" and not is_image(facts.settings)
+    if packaged and _compiles_application(change):
         yield "its application comes from a package, and is not compiled"
     if other_root(change):
         yield from _no_such_root(change, facts)

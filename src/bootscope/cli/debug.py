@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LISTENS_AT = "127.0.0.1"
 _IN_A_ROW = 4
+_NO_PASSWORD = "no password: every user of this computer can attach there, and then run programs as you"
 
 
 class Debug(Verb):
@@ -52,7 +53,7 @@ class Debug(Verb):
             action="append",
             default=[],
         )
-        what = "wait for debuggers at this port of this computer, and print how to attach gdb"
+        what = "wait for debuggers at this port of this computer, without a password; prints how to attach"
         option(parser, "--listen", "PORT", what, type=int)
         what = "the debugger (default: gdb-multiarch, or gdb for a board like this computer)"
         option(parser, "--gdb", "PROGRAM", what)
@@ -125,6 +126,7 @@ def _wait(gdb: str | None, v: View, at: Moment, machine: Standing, where: str) -
         told = " ".join(f"-ex {shlex.quote(word)}" for word in words)
         out.print(Text(_moment_words(v, at, machine)))
         out.print(Text(f"attach: {gdb or EVERY} {told}"), soft_wrap=True)
+        out.print(Text(_NO_PASSWORD, "dim"))
         out.print(Text("`continue` in gdb has the boot go on to its end; Ctrl-C here ends it", "dim"))
         machine.ended()
 
@@ -136,18 +138,22 @@ def _visible_lines(text: str) -> str:
 
 def _moment_words(v: View, at: Moment, machine: Standing) -> str:
     inside = f", while the board waits for {at.inside}" if at.inside else ""
+    from bootscope.analysis.moment import BEFORE
+
+    if at.inside == BEFORE:
+        inside = ", before the first instruction"
     about = "" if at.exact else " (interpolated: the profile scales the CPU)"
     return (
         f"boot {v.boot.info.boot_id} stands still at {seconds(at.board_ns, 9)} s of board time, in "
         f"{v.evidence.phase_at(at.board_ns)}{inside}: {seconds(machine.at_ns, 9)} s of virtual time{about}\n"
-        f"the same boot: all {machine.events:,} events up to here are at the same nanosecond"
+        f"the same boot: the {machine.events:,} events that were written by now are at the same nanosecond"
     )
 
 
 def _print_cpus(found: Stopped) -> None:
     out = terminal()
     for cpu in found.cpus:
-        out.print(Text(f"CPU {cpu.number}: {cpu.where}, for {cpu.who}", "bold"))
+        out.print(Text(visible(f"CPU {cpu.number}: {cpu.where}, for {cpu.who}".encode(), 2000), "bold"))
         row = [f"{name:>8} {value:0{digits}x}" for name, value, digits in cpu.registers]
         for first in range(0, len(row), _IN_A_ROW):
             out.print(Text(" ".join(row[first : first + _IN_A_ROW])))

@@ -29,6 +29,9 @@ from bootscope.emulator.plugin_config import Watch, check_store_path
 _POLL_S = 0.05
 _PATIENCE = 8
 """How many times longer than the recorded boot it may take."""
+_HELD_NS = 1_000_000_000
+"""The plugin writes records late: loads from flash with the next event, those after a sleep with the next
+access to a device, those of several CPUs with their turns. None takes that long while a kernel works."""
 SOCKET = "gdb.sock"
 
 
@@ -113,12 +116,12 @@ def _wait_end(child: subprocess.Popen[bytes]) -> None:
 
 def _same(info: BootInfo, path: Path, first: list[stream.Record], at_ns: int) -> int:
     """How many events there were, all of which are those of the recorded boot. Raises ToolError when one is
-    not, or one is missing."""
+    not, or one is missing that must have been written by then."""
     again = [entry for entry in stream.read(path) if counted.is_event(entry)]
     known = [entry for entry in first if counted.is_event(entry)]
-    before = sum(entry.time_ns < at_ns for entry in known)
+    written = sum(entry.time_ns < at_ns - _HELD_NS for entry in known)
     # What belongs to the moment itself may be there or not.
-    if again != known[: len(again)] or len(again) < before:
+    if again != known[: len(again)] or len(again) < written:
         raise ToolError(
             f"boot {info.boot_id}, booted again, was another boot",
             hint="was QEMU, or an image, changed in between? record it again",

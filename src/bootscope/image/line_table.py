@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from elftools.common.exceptions import ELFError
+from elftools.common.exceptions import DWARFError, ELFError
 from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.elf.elffile import ELFFile
 
@@ -36,11 +36,13 @@ def rows(data: bytes) -> list[Row]:
     """
     try:
         elf = ELFFile(io.BytesIO(data))
-        if not elf.has_dwarf_info():
-            raise UserError("it has no debug information: which lines its code is of is not known")
-        return sorted(set(_rows(elf.get_dwarf_info())))
-    except (ELFError, ValueError, KeyError, IndexError, AttributeError, struct.error) as error:
+        # Tables for unwinding alone say nothing of lines.
+        found = sorted(set(_rows(elf.get_dwarf_info()))) if elf.has_dwarf_info(strict=True) else []
+    except (ELFError, DWARFError, ValueError, KeyError, IndexError, AttributeError, struct.error) as error:
         raise UserError(f"its debug information is damaged: {error}") from error
+    if not found:
+        raise UserError("it has no debug information: which lines its code is of is not known")
+    return found
 
 
 def _rows(dwarf: DWARFInfo) -> Iterator[Row]:

@@ -25,6 +25,7 @@ _LEAST_NS = 1_000_000
 _MOST_OTHERS = 3
 _PARAMETER = re.compile(r"^([0-9a-f]+) \w __param_(?!str_|ops_)(\w+)$", re.M)
 _PORT = r"\bttyS(\d+) at "
+_CONSOLE = re.compile(r"console=ttyS(\d+)")
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,19 @@ def _found(facts: Recorded) -> list[tuple[str, str, int]]:
         ns = took.get(value.initcall, 0)
         # Not every symbol table has data.
         if ns >= _LEAST_NS and (not known or any(name == value.name for _, name in known)):
-            text = value.text or str(_ports(facts))
-            found.append((f"{value.module}.{value.name}={text}", value.initcall, ns))
+            text = value.text or _ports(facts)
+            if text:
+                found.append((f"{value.module}.{value.name}={text}", value.initcall, ns))
     return sorted(found, key=lambda row: -row[2])
 
 
-def _ports(facts: Recorded) -> int:
-    """How many serial ports of that driver the boot found, at least one."""
+def _ports(facts: Recorded) -> str:
+    """How many serial ports of that driver the boot found or the console needs; empty where the log does not
+    tell, as that of a quiet boot."""
     lines = facts.log.lines if facts.log else ()
     ports = [int(m[1]) for line in lines for m in re.finditer(_PORT, line.text)]
-    return max([*ports, 0]) + 1
+    consoles = (_CONSOLE.match(word) for word in facts.words)
+    return str(max([*ports, *(int(m[1]) for m in consoles if m)]) + 1) if ports else ""
 
 
 def _took(evidence: Evidence) -> dict[str, int]:

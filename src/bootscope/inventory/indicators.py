@@ -16,7 +16,7 @@ from bootscope.cores.counts import Count
 from bootscope.inventory import driver_parameters, entropy, searches
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.application_start import needs_more
-from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import BUILT, LOADER_PHASES
 
@@ -94,6 +94,16 @@ def _init_by_path(facts: Recorded) -> str:
     return "" if needs_more(facts) else _init(facts)
 
 
+def _init_by_script(facts: Recorded) -> str:
+    return _init(facts) if needs_more(facts) else ""
+
+
+def _logged_init_by_script(known: Inventory) -> str | None:
+    if not known.knows(Part.SCRIPTS):
+        return None
+    return logged.init(known) if needs_more(known) else ""
+
+
 def _logged_init_by_path(known: Inventory) -> str | None:
     return "" if needs_more(known) else logged.init(known)
 
@@ -138,6 +148,9 @@ INDICATORS = {
     "init": Indicator("an init", _init, logged.init),
     "init-by-path": Indicator(
         "an init, and an application that needs nothing but its path", _init_by_path, _logged_init_by_path
+    ),
+    "init-by-script": Indicator(
+        "an application that needs an environment or arguments", _init_by_script, _logged_init_by_script
     ),
     "bootloader": Indicator("a boot loader", _phase("bootloader"), logged.loader),
 }

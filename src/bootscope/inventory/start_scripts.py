@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,7 +31,9 @@ _REMOUNT = re.compile(r"^[ \t]*(?:/bin/)?mount -o remount,rw /[ \t]*\n", re.MULT
 _VARIABLE = re.compile(
     r"(?:^|[;\s])(\w+)=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`]+))(?=[\s;&]|$)", re.MULTILINE
 )
-_POLITE = "renice -n 19 -p $$ > /dev/null # after the application, also on the CPU\n"
+_POLITE = "renice -n 19 -p $$ > /dev/null 2>&1 || true # the CPU is the application's first\n"
+_SETS = re.compile(r"\b(\w+)\+?=|\b(?:read|for|getopts)\b(?:\s+-\S+)*\s+(\w+)")
+"""Whatever gives a variable a value."""
 _SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
 
 
@@ -136,10 +139,13 @@ def _role(text: str, application: str) -> str:
 
 def expanded(text: str) -> str:
     """A script with plain texts in the place of variables that hold the same one throughout."""
-    values: dict[str, set[str]] = {}
+    values: dict[str, list[str]] = {}
     for name, *texts in _VARIABLE.findall(text):
-        values.setdefault(name, set()).add("".join(texts))
-    known = {name: told.pop() for name, told in values.items() if len(told) == 1}
+        values.setdefault(name, []).append("".join(texts))
+    sets = Counter(name or other for name, other in _SETS.findall(text))
+    known = {
+        name: told[0] for name, told in values.items() if len(set(told)) == 1 and sets[name] == len(told)
+    }
 
     def value(match: re.Match[str]) -> str:
         return known.get(match[1] or match[2], match[0])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -53,7 +53,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
             made = system_of_row(base, table.rows[name], known)
             run = bench.measured(made, boots_on, table.until)
             seen = view(bench.store, run, board=looks_on, core=core)
-            here = here or here_of(run.info, looks_on, core)
+            here = here or here_of(run.info, looks_on, core, table.board.core_changes if table.board else ())
             found[name] = _row(table, name, run, seen)
             if name == table.reference and seen.boot.info.complete:
                 known = facts(bench.store, seen)
@@ -131,14 +131,16 @@ def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
     return RowResult(run.info.run_id, "; ".join(problems), values)
 
 
-def here_of(info: RunInfo, board: Board, core: Core | None) -> dict[str, str]:
+def here_of(
+    info: RunInfo, board: Board, core: Core | None, core_changes: Sequence[str] = ()
+) -> dict[str, str]:
     """On what something was run, in words: by what it is of."""
     tick, card = board.tick_ns, board.card
     flat = f"{tick} ns an instruction, no caches"
     rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6
     return {
         "board": board.title,
-        "cpu": f"{core.title}, as modelled" if core else flat,
+        "cpu": ", ".join([core.title, *core_changes, "as modelled"]) if core else flat,
         "card": f"{card.title}: {rate:.4g} MB/s, {wait:.3g} ms a command",
         **{name: source.version for name, source in info.sources.items()},
         **info.tools,

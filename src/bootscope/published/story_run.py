@@ -66,7 +66,7 @@ def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> Story
         story=wanted.id,
         date=datetime.now(UTC).date().isoformat(),
         command=f"bootscope reproduce {wanted.id}",
-        here=here_of(run.info, runner.looks_on, core),
+        here=here_of(run.info, runner.looks_on, core, wanted.board.core_changes if wanted.board else ()),
         steps=found,
     )
 

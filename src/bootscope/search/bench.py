@@ -167,7 +167,7 @@ class Bench:
         if order.built.build_id != run.info.build_id:
             raise UserError(
                 f"{run.info.run_id} is of build {run.info.build_id[:12]}, and {loaded.system.name} is build "
-                f"{order.built.build_id[:12]} now: counts of another build say nothing of this one",
+                f"{order.built.build_id[:12]} now: that would be another boot",
                 hint=instead,
             )
         said, names = _limits_of(boot), run.info.watch

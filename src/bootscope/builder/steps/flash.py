@@ -37,6 +37,8 @@ def check(system: System, board: Board) -> None:
     """Raises UserError where a system does not fit the flash of its board, or needs one that is not there."""
     flash, found = part_of(board), system.card
     kind = system.rootfs.filesystem
+    if rootfs.on_ubi(system.rootfs):
+        _check_volume(system, board, flash)
     if not flash:
         if KINDS[kind].flash:
             raise UserError(
@@ -59,6 +61,18 @@ def check(system: System, board: Board) -> None:
     _check_blocks(system, board, flash)
 
 
+def _check_volume(system: System, board: Board, flash: MemoryStorage | None) -> None:
+    kind = system.rootfs.filesystem
+    if not flash:
+        raise UserError(
+            f"{system.name}: rootfs.volume: UBI is for flash, and {board.name} has a card",
+            hint="bootscope help boards: vexpress-a9 has flash",
+        )
+    if KINDS[kind].flash:
+        why = "is in a volume of UBI already" if kind == "ubifs" else "does not lie on UBI"
+        raise UserError(f"{system.name}: rootfs.volume: {kind} {why}", hint="leave rootfs.volume out")
+
+
 def _check_blocks(system: System, board: Board, flash: MemoryStorage) -> None:
     found, per_block = system.card, flash.erase_bytes // SECTOR_BYTES
     for key in ("boot_sector", "boot_sectors", "root_sector", "root_sectors"):
@@ -68,7 +82,7 @@ def _check_blocks(system: System, board: Board, flash: MemoryStorage) -> None:
                 f"those of {board.storage} on {board.name} have {flash.erase_bytes:,} bytes",
                 hint=f"a multiple of {per_block}",
             )
-    for option in system.rootfs.options:
+    for option in system.rootfs.options if KINDS[system.rootfs.filesystem].flash else ():
         if option.startswith(_OWN_OPTIONS):
             raise UserError(
                 f"{system.name}: rootfs.options: '{option}': the erase blocks are those of {board.storage} "
