@@ -18,6 +18,7 @@ from bootscope.changes.impossible import impossible, other_root, prebuilt
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS, indicator_evidence
 from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
+from bootscope.inventory.recorded import Unrecorded
 from bootscope.inventory.values import PLACEHOLDER, Absent, known_value, put_in, value_if_known
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, word_name
@@ -132,7 +133,8 @@ def unmet(recipe: Recipe, facts: Inventory) -> str:
         found = chain(impossible(change, facts), _unmet(recipe.applies, facts), _out_of_it(change, facts))
         return next(found, "")
     except UserError as error:
-        return error.message if isinstance(error, Absent) or facts.knows(Part.BOOT) else ""
+        told = facts.knows(Part.BOOT) and not isinstance(error, Unrecorded)
+        return error.message if told or isinstance(error, Absent) else ""
 
 
 def not_known(recipe: Recipe, facts: Inventory) -> str:

@@ -15,10 +15,9 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
-from bootscope.core.errors import UserError
 from bootscope.core.text import listed, span
 from bootscope.inventory.inventory import Inventory
-from bootscope.inventory.recorded import Recorded
+from bootscope.inventory.recorded import Recorded, Unrecorded
 
 _LEAST_NS = 1_000_000
 """A driver that takes less is left as it is."""
@@ -67,7 +66,7 @@ def shown(facts: Recorded) -> str | None:
 
 def _recorded(known: Inventory) -> Recorded:
     if not isinstance(known, Recorded):
-        raise UserError("which drivers take time is not known without a recording")
+        raise Unrecorded("which drivers take time is not known without a recording")
     return known
 
 

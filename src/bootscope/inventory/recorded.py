@@ -16,6 +16,7 @@ from bootscope.analysis.views import View
 from bootscope.builder.cache import Cache
 from bootscope.capture import objects
 from bootscope.capture.store import Store
+from bootscope.core.errors import UserError
 from bootscope.image.uboot_env import default_environment
 from bootscope.inventory.bootlog import RECORDED, BootLog, log_line
 from bootscope.inventory.closure import Closures
@@ -25,6 +26,10 @@ from bootscope.system.model import System
 from bootscope.system.placeholders import boot_script
 
 _DEVICE_TREES = ("falcon/falcon.dtb", "device-tree/board.dtb")
+
+
+class Unrecorded(UserError):
+    """What only a recording tells, of a system that there is none of."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from bootscope.analysis import syscalls
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory, Part
-from bootscope.inventory.recorded import Recorded
+from bootscope.inventory.recorded import Recorded, Unrecorded
 from bootscope.inventory.start_scripts import runs
 
 _KEPT = ("/etc", "/dev", "/var", "/root", "/home", "/lib/modules", "/usr/lib/modules")
@@ -57,7 +57,7 @@ def used_sectors(known: Inventory) -> str:
 def _looked_up(known: Inventory) -> set[str]:
     """All paths of the root file system that the boot looked up, with what links led to."""
     if not isinstance(known, Recorded):
-        raise UserError(
+        raise Unrecorded(
             "which files the boot looks up is not known", hint="bootscope record --syscalls tells"
         )
     if not known.knows(Part.FILES, Part.SCRIPTS):

@@ -21,6 +21,7 @@ from bootscope.inventory import (
     unused_files,
 )
 from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.recorded import Unrecorded
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.start_scripts import ROLES, StartScripts
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
@@ -86,7 +87,7 @@ def value_if_known(
     try:
         return value_of(name, known)
     except UserError as error:
-        if isinstance(error, Absent) or name not in FOUND or known.knows(Part.BOOT):
+        if isinstance(error, Absent | Unrecorded) or name not in FOUND or known.knows(Part.BOOT):
             raise
         return None
 
