@@ -149,6 +149,7 @@ def explain(out: Console, t: Technique) -> None:
         ("See instead", ", ".join(t.replaced_by)),
         ("Not together with", ", ".join(t.conflicts)),
         ("Do first", ", ".join(t.after)),
+        ("Ways to try it", "; ".join(_ways(t))),
     )
     if measured_of(t):
         out.print()
@@ -156,6 +157,14 @@ def explain(out: Console, t: Technique) -> None:
     for row in measured_of(t):
         out.print(Text(f"  {measured_text(row)}"))
     _published(out, t)
+
+
+def _ways(t: Technique) -> list[str]:
+    """How each way is written, and what it is, where there are several."""
+    if len(t.recipes) < 2:
+        return []
+    named = {name: t.id if name == t.default else f"{t.id}={name}" for name in t.recipes}
+    return [": ".join(filter(None, (named[name], way.title))) for name, way in t.recipes.items()]
 
 
 def print_sections(out: Console, *sections: tuple[str, str]) -> None:
