@@ -41,6 +41,9 @@ def test_what_needs_nothing_but_its_path_has_no_script_of_its_own() -> None:
     assert script(of(SIMPLE), PATH) == ""
     assert commands(of(SIMPLE), PATH) == ""
     assert script(of(QT), "/usr/bin/other") == ""
+    # Where its output goes is no argument.
+    assert script(of(f"#!/bin/sh\n{PATH} < /dev/null >> /tmp/log 2>&1 &\n"), PATH) == ""
+    assert script(of(f"#!/bin/sh\n{PATH} --full > /tmp/log &\n"), PATH) != ""
 
 
 def test_a_variable_stands_for_the_one_text_that_it_holds() -> None:

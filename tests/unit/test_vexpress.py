@@ -209,7 +209,7 @@ def unresolved(loaded: LoadedSystem) -> dict[str, Resolved]:
         ),
         (
             [('filesystem = "jffs2"', 'filesystem = "jffs2"\nvolume = "ubi"')],
-            "rootfs.volume: jffs2 does not lie on UBI",
+            "rootfs.volume: jffs2 cannot be on UBI",
         ),
     ],
 )

@@ -35,8 +35,8 @@ _ASKS = ("access", "faccessat", "faccessat2", "stat", "stat64", "lstat", "lstat6
 """Ask about a file by its name, and change nothing."""
 _TRANSFERS = ("read", "write")
 _WAITS = ("nanosleep", "clock_nanosleep", "poll", "ppoll", "select", "pselect6", "_newselect", "sched_yield")
-_NOTHING_CAME = ("0", "EINTR")
-"""What a wait returns whose time was over."""
+_TIMED_OUT = ("0", "EINTR")
+"""What a wait returns when nothing came."""
 _STARTS, _LOADED = "execve", "set_tid_address"
 """What a dynamic program begins with, and what glibc's loader does once it has all libraries (2.32 and newer:
 csu/libc-tls.c and sysdeps/nptl/dl_tls_init_tp.c)."""
@@ -64,7 +64,7 @@ def redundant(rows: Iterable[Row]) -> list[Row]:
 def table(rows: Iterable[Row]) -> Rows:
     """The same as a table of `show`."""
     notes = ("What the kernel does in these calls; to enter and leave it takes time as well.",)
-    return Rows("redundant", "Calls that may be spared", COLUMNS, tuple(redundant(rows)), "dearest first",
+    return Rows("redundant", "Calls that could be avoided", COLUMNS, tuple(redundant(rows)), "dearest first",
                 notes)  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def _kinds(own: Sequence[Row]) -> Iterator[tuple[str, Row]]:
             seen.add(key)
         elif what in _TRANSFERS and succeeded and _count(row) <= _FEW_BYTES:
             yield SMALL, row
-        elif (what in _WAITS and row["result"] in _NOTHING_CAME) or row["result"] == "EAGAIN":
+        elif (what in _WAITS and row["result"] in _TIMED_OUT) or row["result"] == "EAGAIN":
             yield POLLS, row
 
 

@@ -31,7 +31,7 @@ _PATIENCE = 8
 """How many times longer than the recorded boot it may take."""
 _HELD_NS = 1_000_000_000
 """The plugin writes records late: loads from flash with the next event, those after a sleep with the next
-access to a device, those of several CPUs with their turns. None takes that long while a kernel works."""
+access to a device, those of several CPUs with their turns. An assumption: later than any of these."""
 SOCKET = "gdb.sock"
 
 

@@ -11,8 +11,9 @@ from bootscope.inventory.start_scripts import StartScripts, expanded
 
 _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a)?sh\b")
 _COMPOUND = re.compile(r"<<|\\$|[`(){}]|^\s*(?:if|case|for|while|until|trap|exit|return)\b", re.MULTILINE)
-_SAYS = re.compile(r"\s*(?:#|echo\b|printf\b|$)")
+_PRINTS = re.compile(r"\s*(?:#|echo\b|printf\b|$)")
 _SETS = re.compile(r"^\s*(?:export\s+)?\w+=", re.MULTILINE)
+_REDIRECTION = re.compile(r"\d*[<>]+(?:&\d|\s*[^\s&]+)")
 _BACKGROUND = re.compile(r"\s*&\s*$")
 
 
@@ -22,7 +23,7 @@ def script(scripts: StartScripts, path: str) -> str:
     launch = _launch(text, path)
     if not launch:
         return ""
-    given = launch.split(path, 1)[1].replace("&", " ").strip()
+    given = _REDIRECTION.sub(" ", launch.split(path, 1)[1]).replace("&", " ").strip()
     before = expanded(text).split(launch, 1)[0]
     return text if given or "export" in before or _SETS.match(launch) else ""
 
@@ -35,12 +36,12 @@ def needs_more(known: Inventory) -> bool:
 
 
 def commands(scripts: StartScripts, path: str) -> str:
-    """The same as a script that becomes the application; empty where it is none that simply runs one command
-    after the other."""
+    """The same as a script that becomes the application; empty where it does more than run one command after
+    the other."""
     text = script(scripts, path)
     if not _SHELL.match(text) or _COMPOUND.search(text):
         return ""
-    lines = [line for line in expanded(text).splitlines()[1:] if not _SAYS.match(line)]
+    lines = [line for line in expanded(text).splitlines()[1:] if not _PRINTS.match(line)]
     launch = _launch(text, path)
     if launch not in lines:
         return ""

@@ -28,7 +28,7 @@ _INIT_FILES = {
     "openwrt": ("/sbin/procd",),
     "openrc": ("/sbin/openrc",),
 }
-_FIRST = ("/sbin/init", "/usr/sbin/init")
+_INIT_PATHS = ("/sbin/init", "/usr/sbin/init")
 _PROCESSORS = r"[Bb]rought up \d{1,3} nodes?, (\d{1,5}) CPUs?|SMP: Total of (\d{1,5}) processors"
 _MOUNTED = r"VFS: Mounted root|mounted filesystem|Switching root|mount_root: "
 _NFS = ("/dev/nfs", "nfs")
@@ -58,7 +58,7 @@ def init_system(facts: Inventory) -> str:
     if told := next((name for name, lines in _INIT_LINES.items() if facts.logged(lines)), ""):
         return told
     # udev alone brings systemd's program, too: what /sbin/init is comes first.
-    if next(filter(None, map(facts.files.get, _FIRST)), "").endswith("busybox"):
+    if next(filter(None, map(facts.files.get, _INIT_PATHS)), "").endswith("busybox"):
         return "busybox"
     if there := next((name for name, paths in _INIT_FILES.items() if any(map(facts.files.get, paths))), ""):
         return there

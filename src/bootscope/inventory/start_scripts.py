@@ -31,7 +31,7 @@ _REMOUNT = re.compile(r"^[ \t]*(?:/bin/)?mount -o remount,rw /[ \t]*\n", re.MULT
 _VARIABLE = re.compile(
     r"(?:^|[;\s])(\w+)=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`]+))(?=[\s;&]|$)", re.MULTILINE
 )
-_POLITE = "renice -n 19 -p $$ > /dev/null 2>&1 || true # the CPU is the application's first\n"
+_LOW_PRIORITY = "renice -n 19 -p $$ > /dev/null 2>&1 || true # the CPU is the application's first\n"
 _SETS = re.compile(r"\b(\w+)\+?=|\b(?:read|for|getopts)\b(?:\s+-\S+)*\s+(\w+)")
 """Whatever gives a variable a value."""
 _SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
@@ -74,7 +74,7 @@ class StartScripts:
     def device_text(self) -> str:
         """The script that makes device nodes, with the CPU left to whatever else wants it."""
         first, _, rest = self.texts.get(self.path("devices"), "").partition("\n")
-        return f"{first}\n{_POLITE}{rest}" if rest else ""
+        return f"{first}\n{_LOW_PRIORITY}{rest}" if rest else ""
 
     @property
     def seed_file(self) -> str:

@@ -69,7 +69,7 @@ def _check_volume(system: System, board: Board, flash: MemoryStorage | None) -> 
             hint="bootscope help boards: vexpress-a9 has flash",
         )
     if KINDS[kind].flash:
-        why = "is in a volume of UBI already" if kind == "ubifs" else "does not lie on UBI"
+        why = "is in a volume of UBI already" if kind == "ubifs" else "cannot be on UBI"
         raise UserError(f"{system.name}: rootfs.volume: {kind} {why}", hint="leave rootfs.volume out")
 
 
