@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,9 @@ def test_every_stage_is_a_phase_and_all_of_it_adds_up(chain: Chain, boots: Recor
         assert sum(phase[part] for part in PARTS) == phase["end_ns"] - phase["start_ns"]
         at_ns = phase["end_ns"]
     assert at_ns == shown["total_ns"] == shown["milestones"]["first-frame"]
+    # What was said while it ran is what is shown of it.
+    told = json.loads(Path(boots[1]["boots"][0]["path"], "boot.json").read_text())["message"]
+    assert told == f"first-frame at {shown['total_ns'] / 1e9:.3f} s"
     assert [name for name in shown["milestones"] if name in chain.firmware] == chain.firmware
     assert (Path(boots[1]["boots"][0]["path"]) / "screen.png").read_bytes().startswith(b"\x89PNG")
 

@@ -47,7 +47,7 @@ def test_gdb_sees_calls_by_name_or_is_said_to_be_missing(debian: Recorded) -> No
         assert done.returncode == 0, done.stderr
         assert re.search(r"#0 +0x[0-9a-f]+ in run_init_process \(\)\n#1 .* in .*\(\)", done.stdout)
         assert "<run_init_process>" in done.stdout
-        assert "are at the same nanosecond" in done.stdout
+        assert "each at the same nanosecond" in done.stdout
     else:
         assert done.returncode == 3
         assert "gdb-multiarch is missing" in done.stderr and "without --run" in done.stderr

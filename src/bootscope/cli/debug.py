@@ -146,7 +146,7 @@ def _moment_words(v: View, at: Moment, machine: Standing) -> str:
     return (
         f"boot {v.boot.info.boot_id} stands still at {seconds(at.board_ns, 9)} s of board time, in "
         f"{v.evidence.phase_at(at.board_ns)}{inside}: {seconds(machine.at_ns, 9)} s of virtual time{about}\n"
-        f"the same boot: the {machine.events:,} events that were written by now are at the same nanosecond"
+        f"the same boot: {machine.events:,} of its events were written by now, each at the same nanosecond"
     )
 
 

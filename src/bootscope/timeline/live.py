@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 
 from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT, MILESTONE_TEXT, RunInfo
-from bootscope.capture.stream import Decoder, Frame, Hook, Io, Light, Record, Text
-from bootscope.devices.model import ConsoleByte
+from bootscope.capture.stream import Decoder, Frame, Hook, Io, Light, Read, Record, Text
+from bootscope.devices.model import ConsoleByte, DeviceEvent, MemoryDecoder
 from bootscope.loaders.model import LOAD
 from bootscope.timeline.build import decoders_of
 from bootscope.timeline.costs import CostModel
@@ -27,6 +27,7 @@ class Live:
         self._run, self._on_line = run, on_line
         self._decoder = Decoder()
         self._devices = decoders_of(run)
+        self._memories = {n: d for n, d in self._devices.items() if isinstance(d, MemoryDecoder)}
         self._costs = CostModel(run.board)
         self._line = bytearray()
         self._line_ns = 0
@@ -56,8 +57,8 @@ class Live:
         for record in self._decoder.feed(data):
             self._cpu.feed(record)
             self.last, self._virtual_ns = record, self._cpu.scaled_ns(self._cpu_ppm)
-            if isinstance(record, Io):
-                self._store(record)
+            if isinstance(record, Io | Read):
+                self._device(record)
             elif isinstance(record, Hook):
                 name = self._run.watch.hooks.get(record.hook, "")
                 self._enter(self._phase_of_hook.get(name, self.phase), self.now_ns)
@@ -83,9 +84,15 @@ class Live:
             if milestone := self._milestone_of.get(phase):
                 self.milestones.setdefault(milestone, at_ns)
 
-    def _store(self, record: Io) -> None:
+    def _event(self, record: Io | Read) -> DeviceEvent | None:
+        if isinstance(record, Read):
+            memory = self._memories.get(record.device)
+            return memory.read(0, record.offset, record.size_bytes, record.accesses) if memory else None
         decoder = self._devices.get(record.device)
-        event = decoder.store(0, record.offset, record.value) if decoder else None
+        return decoder.store(0, record.offset, record.value) if decoder else None
+
+    def _device(self, record: Io | Read) -> None:
+        event = self._event(record)
         if event is None:
             return
         before_ns = self.now_ns
