@@ -23,6 +23,7 @@ from bootscope.builder.step import Runner, Step, read_meta
 from bootscope.builder.steps import (
     card,
     configure,
+    configured_application,
     falcon,
     flash,
     initramfs,
@@ -46,6 +47,7 @@ from bootscope.devices import sunxi_boot_rom
 from bootscope.devices.model import Media
 from bootscope.kbuild import kconfig
 from bootscope.loaders.model import FIRMWARE, Loader
+from bootscope.system.application import Configured
 from bootscope.system.load import LoadedSystem
 from bootscope.system.model import (
     Firmware,
@@ -57,7 +59,12 @@ from bootscope.system.model import (
     has_device_tree,
     has_loader,
 )
-from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
+from bootscope.system.named_sources import (
+    application_source,
+    loader_symbols,
+    packaged_root,
+    unpacker_sources,
+)
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -133,7 +140,8 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     # The packages of its compiler are of programs that have to run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
     flash_tools = [name for name in _flash_tools(system) if name in system.sources]
-    used = dict.fromkeys((*trees, *flash_tools, *below, *bios, *libc, *headers, *more, *again))
+    own = [name for name in (application_source(system),) if name]
+    used = dict.fromkeys((*trees, *flash_tools, *below, *bios, *libc, *headers, *more, *again, *own))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -188,7 +196,7 @@ def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resol
     """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
     if not isinstance(system.prebuilt, Prebuilt):
         return {name: one for name, one in found.items() if name not in _flash_tools(system)}
-    compiled = [system.application.libc_source]
+    compiled = [system.application.libc_source, application_source(system)]
     if builds_loader(system):
         compiled.append(system.uboot.source)
     if builds_kernel(system):
@@ -221,6 +229,8 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
 
 def _application(loaded: LoadedSystem, arch: Architecture) -> Step:
     application = loaded.system.application
+    if isinstance(application.configured, Configured):
+        return configured_application.step(application, application.configured, arch)
     if not application.sources:
         return packaged_application.step(application.path)
     return userland.application_step(application, loaded.beside(application.sources), arch)

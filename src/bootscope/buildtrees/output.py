@@ -144,6 +144,7 @@ _SAID = {
     "busybox.defconfig": "BusyBox was configured from",
     "application.libc": "the application was linked against another C library",
     "application.sources": "the application itself was changed",
+    "application.configured.options": "the options of the application's configure script",
     "kernel.disabled_nodes": 'nodes to set to status = "disabled" in the board\'s device tree',
     "card.raw_sector": "the layout of the card",
     "card.raw_kernel": "the layout of the card",

@@ -45,7 +45,8 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
     if without and _by_loader(change):
         yield "it has no boot loader: the emulator starts the kernel"
-    packaged = facts.settings.get("application.sources") == "" and not is_image(facts.settings)
+    own = facts.settings.get("application.sources") or "application.configured.source" in facts.settings
+    packaged = "application.sources" in facts.settings and not own and not is_image(facts.settings)
     if packaged and _compiles_application(change):
         yield "its application comes from a package, and is not compiled"
     if other_root(change):

@@ -15,10 +15,10 @@ from bootscope.bootimage.records import Root
 from bootscope.bootimage.understand import Image
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.imageboot.given import Given
+from bootscope.system.application import Application
 from bootscope.system.load import INITRAMFS_COMPRESSIONS, LoadedSystem
 from bootscope.system.model import (
     SCHEMA,
-    Application,
     BusyBox,
     Card,
     Initramfs,

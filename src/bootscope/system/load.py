@@ -20,6 +20,7 @@ from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
+from bootscope.system.application import Application, Configured
 from bootscope.system.filesystems import DRIVERS
 from bootscope.system.model import (
     SCHEMA,
@@ -35,7 +36,12 @@ from bootscope.system.model import (
     has_device_tree,
     has_loader,
 )
-from bootscope.system.named_sources import loader_symbols, packaged_root, unpacker_sources
+from bootscope.system.named_sources import (
+    application_source,
+    loader_symbols,
+    packaged_root,
+    unpacker_sources,
+)
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 from bootscope.system.splash import FORMS, Splash
 
@@ -176,7 +182,10 @@ def check_system(system: System, path: Path) -> None:
         named = application.libc_source in system.sources
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
-    there = bool(application.sources or packaged_root(system))
+    own = application_source(system)
+    if isinstance(application.configured, Configured):
+        _check_configured(application, application.configured, system, require)
+    there = bool(application.sources or own or packaged_root(system))
     require(
         there,
         "application.sources",
@@ -190,6 +199,22 @@ def check_system(system: System, path: Path) -> None:
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
         line = fb.width * PIXEL_BYTES[fb.format]
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
+
+
+def _check_configured(
+    application: Application,
+    configured: Configured,
+    system: System,
+    require: Callable[[bool, str, str], None],
+) -> None:
+    """Of an application with a configure script of its own."""
+    named, key = configured.source in system.sources, "application.configured"
+    require(named, f"{key}.source", f"a name under [sources], got '{printable(configured.source)}'")
+    require(not application.sources, "application.sources", 'empty ("") beside [application.configured]')
+    require(application.libc == LIBCS[0], "application.libc", f"'{LIBCS[0]}' beside [application.configured]")
+    made = Path(configured.makes)
+    inside = bool(configured.makes) and not made.is_absolute() and ".." not in made.parts
+    require(inside and not configured.makes.startswith("-"), f"{key}.makes", "a path in the build's folder")
 
 
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:

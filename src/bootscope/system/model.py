@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from bootscope.core.settings import Setting
+from bootscope.system.application import Application
 from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.splash import Splash
 
@@ -183,23 +184,6 @@ class BusyBox(Setting, frozen=True):
     source: str
     config: Symbols = {}
     defconfig: str = "defconfig"
-
-
-class Application(Setting, frozen=True):
-    """What the product is for: C sources in a folder beside the system file, and its process name.
-
-    `sources`: empty where the program is not compiled: the packages of the root file system have it (`path`).
-    `libc`: ``glibc``, or ``musl`` (linked statically), made from the source that `libc_source` names.
-    `strip`: without symbols and debug information.
-    """
-
-    process: str
-    sources: str
-    path: str
-    compiler_options: tuple[str, ...] = ("-O2",)
-    libc: str = "glibc"
-    libc_source: str = "musl"
-    strip: bool = True
 
 
 class RootFs(Setting, frozen=True):

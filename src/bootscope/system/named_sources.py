@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bootscope.system.application import Configured
 from bootscope.system.model import Prebuilt, System
 
 
@@ -26,6 +27,12 @@ def packaged_root(system: System) -> str:
     """The source of packages that the root file system is made of; empty where it is BusyBox's."""
     root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
     return root if isinstance(root, str) else ""
+
+
+def application_source(system: System) -> str:
+    """The source of an application that has a configure script of its own; empty for one that has not."""
+    configured = system.application.configured
+    return configured.source if isinstance(configured, Configured) else ""
 
 
 def of_one_build(system: System) -> dict[str, str]:

@@ -14,7 +14,8 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import programs
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.kbuild import kconfig
-from bootscope.system.model import Application, BusyBox
+from bootscope.system.application import Application
+from bootscope.system.model import BusyBox
 
 MUSL = "musl"
 BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"

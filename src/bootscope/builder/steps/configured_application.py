@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application whose source tree has a configure script and a makefile of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from bootscope.arch.model import Architecture
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import programs
+from bootscope.builder.steps.unpack import tree_of
+from bootscope.builder.steps.userland import APPLICATION_WHOLE
+from bootscope.core.errors import UserError, printable
+from bootscope.core.process import search_path
+from bootscope.system.application import Application, Configured
+
+_LINKING = ("-static", "-Wl,", "-no-pie", "-pie", "-l", "-L", "-s")
+"""Compiler options, or their beginnings, that are for the linker."""
+
+
+def step(application: Application, configured: Configured, arch: Architecture) -> Step:
+    """The step `application`: the tree configured with the application's options and made.
+
+    Running it raises ToolError when the tree's own tools fail, UserError where make leaves no such program.
+    """
+    compiler = arch.tools.tool("gcc")
+
+    def work(context: Context) -> None:
+        # Makefiles look for their sources by relative paths, so that none of this computer gets into objects.
+        (context.scratch / "tree").symlink_to(tree_of(context, configured.source))
+        build = context.scratch / "build"
+        build.mkdir()
+        options = [_filled(option, arch) for option in configured.options]
+        environment = {**_flags(application), **_cached(context, compiler)}
+        context.run(["../tree/configure", *options], cwd=build, env=environment)
+        context.run(["make", f"-j{context.jobs}", configured.makes], cwd=build, env=environment)
+        made = build / configured.makes
+        if made.is_symlink() or not made.is_file():
+            raise UserError(
+                f"application.configured.makes: make left no program {printable(configured.makes)}",
+                hint="name the target of its makefile that is the program",
+            )
+        program = context.out / "program"
+        shutil.copy(made, program)
+        programs.keep_symbols(context, arch, program, APPLICATION_WHOLE, "program.map")
+        if application.strip:
+            context.run([arch.tools.tool("strip"), program])
+
+    inputs: dict[str, object] = {
+        "configure": configured.options,
+        "makes": configured.makes,
+        "options": application.compiler_options,
+    }
+    if not application.strip:
+        inputs["strip"] = False
+    tools = tuple(arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
+    return Step(
+        "application", "building the application", 1, work, inputs, (f"unpack-{configured.source}",),
+        (*tools, "make"), program=configured.source, figures=f"application-{configured.source}",
+    )  # fmt: skip
+
+
+def _filled(option: str, arch: Architecture) -> str:
+    return option.replace("{prefix}", arch.tools.prefix).replace("{triplet}", arch.tools.triplet)
+
+
+def _flags(application: Application) -> dict[str, str]:
+    """The compiler's options, as configure scripts take them. Both what compiles and what links gets those
+    that choose code; those of the linker only it."""
+    linking = [o for o in application.compiler_options if o.startswith(_LINKING)]
+    compiling = [o for o in application.compiler_options if o not in linking]
+    return {"CFLAGS": " ".join(compiling), "LDFLAGS": " ".join([*compiling, *linking])}
+
+
+def _cached(context: Context, compiler: str) -> dict[str, str]:
+    """What has a build call the compiler through ccache, whatever its makefiles call it by: a folder with a
+    link of the compiler's name, before all others."""
+    if not context.use_ccache:
+        return {}
+    folder = context.scratch / "compiler"
+    folder.mkdir()
+    ccache = shutil.which("ccache", path=search_path())
+    if not ccache:
+        return {}
+    (folder / compiler).symlink_to(ccache)
+    return {"PATH": os.pathsep.join([str(folder), search_path()])}
