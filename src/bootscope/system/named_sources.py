@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources that [prebuilt] names, beside those of programs that every system has."""
+"""The sources that [prebuilt] and `toolchain` name, beside those of programs that every system has."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def packaged_root(system: System) -> str:
     """The source of packages that the root file system is made of; empty where it is BusyBox's."""
     root = system.prebuilt.root if isinstance(system.prebuilt, Prebuilt) else msgspec.UNSET
     return root if isinstance(root, str) else ""
+
+
+def toolchain(system: System) -> str:
+    """The source with the compiler of BusyBox and the application; empty for that of the computer."""
+    return system.toolchain if isinstance(system.toolchain, str) else ""
 
 
 def of_one_build(system: System) -> dict[str, str]:
