@@ -37,6 +37,7 @@ from bootscope.builder.steps import (
     prebuilt,
     rootfs,
     splash,
+    toolchain,
     unpack,
     unpacker_symbols,
     userland,
@@ -65,6 +66,7 @@ from bootscope.system.named_sources import (
     packaged_root,
     unpacker_sources,
 )
+from bootscope.system.named_sources import toolchain as compiler_of
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -129,14 +131,14 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     """The sources that a system is built from."""
     system = loaded.system
     a = system.application
-    libc = (a.libc_source,) if a.libc == userland.MUSL else ()
+    libc = (a.libc_source,) if userland.MUSL in (a.libc, system.busybox.libc) else ()
     packaged = isinstance(system.prebuilt, Prebuilt) and not builds_kernel(system)
     headers = system.prebuilt.headers if isinstance(system.prebuilt, Prebuilt) and packaged else ()
     below = (system.firmware.source,) if isinstance(system.firmware, Firmware) else ()
     bios = (FIRMWARE,) if has_bios(system) else ()
     loader = (system.uboot.source,) if has_loader(system) else ()
     trees = (*loader, system.kernel.source, system.busybox.source)
-    more = [name for name in (packaged_root(system), loader_symbols(system)) if name]
+    more = [name for name in (packaged_root(system), loader_symbols(system), compiler_of(system)) if name]
     # The packages of its compiler are of programs that have to run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
     flash_tools = [name for name in _flash_tools(system) if name in system.sources]
@@ -195,7 +197,8 @@ def _source(s: System, found: Mapping[str, Resolved], name: str) -> Resolved:
 def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
     """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
     if not isinstance(system.prebuilt, Prebuilt):
-        return {name: one for name, one in found.items() if name not in _flash_tools(system)}
+        beside = (*_flash_tools(system), compiler_of(system))
+        return {name: one for name, one in found.items() if name not in beside}
     compiled = [system.application.libc_source, application_source(system)]
     if builds_loader(system):
         compiled.append(system.uboot.source)
@@ -210,10 +213,13 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
     kernel that is built already may have modules for the initramfs."""
     s, arch = loaded.system, board.arch
-    application = _application(loaded, arch)
+    compiler = compiler_of(s)
+    tools = [toolchain.step(found[compiler], arch)] if compiler else []
+    application = _application(loaded, arch, toolchain.NAME if compiler else "")
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
-    libc = s.application.libc_source if s.application.libc == userland.MUSL else ""
-    own = [*([userland.libc_step(libc, arch)] if libc else []), application]
+    musl = userland.MUSL in (s.application.libc, s.busybox.libc)
+    tools += [userland.libc_step(s.application.libc_source, arch)] if musl else []
+    own = [application]
     last = [*archive, kernel.step(s, arch)] if builds_kernel(s) else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
@@ -223,17 +229,18 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         names = unpacker_sources(s)
         again = [unpacker_symbols.step(s, p, found, arch)] if names and set(names) <= found.keys() else []
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
-        return [*loaders, busybox, *root, *own, *last]
-    return [*loader_steps.built(s, board), userland.busybox_step(s.busybox, arch), *own, *last]
+        return [*tools, *loaders, busybox, *root, *own, *last]
+    busybox = userland.busybox_step(s.busybox, arch, toolchain.NAME if compiler else "")
+    return [*tools, *loader_steps.built(s, board), busybox, *own, *last]
 
 
-def _application(loaded: LoadedSystem, arch: Architecture) -> Step:
+def _application(loaded: LoadedSystem, arch: Architecture, compiler: str) -> Step:
     application = loaded.system.application
     if isinstance(application.configured, Configured):
-        return configured_application.step(application, application.configured, arch)
+        return configured_application.step(application, application.configured, arch, compiler)
     if not application.sources:
         return packaged_application.step(application.path)
-    return userland.application_step(application, loaded.beside(application.sources), arch)
+    return userland.application_step(application, loaded.beside(application.sources), arch, compiler)
 
 
 def _script(system: System) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from bootscope.builder.ids import file_sha256, id_of
 from bootscope.builder.progress import Progress
 from bootscope.builder.share import Share
 from bootscope.core.errors import CommandError, SpaceError, StepError, ToolError
-from bootscope.core.process import Finished, build_environment, run
+from bootscope.core.process import Finished, build_environment, run, search_path
 from bootscope.core.tools import require, versions
 
 OBJECTS = "objects"
@@ -90,7 +91,8 @@ class Meta(msgspec.Struct, frozen=True):
 
 @dataclass
 class Context:
-    """What a step works with: results of earlier steps, a scratch folder, and where its own go."""
+    """What a step works with: results of earlier steps, a scratch folder, and where its own go. `programs`:
+    folders whose programs it calls before the computer's own."""
 
     results: Mapping[str, Path]
     scratch: Path
@@ -102,6 +104,7 @@ class Context:
     units: int = 0
     cpu_ns: int = 0
     continued: bool = False
+    programs: tuple[Path, ...] = ()
 
     @property
     def log(self) -> Path:
@@ -131,11 +134,22 @@ class Context:
     def _env(self) -> dict[str, str]:
         return {
             **BUILD_ENV,
+            **self._compiler(),
             "CCACHE_DIR": str(self.cache.root / "ccache"),
             # Builds run in a new folder each time; what goes into objects does not name it.
             "CCACHE_NOHASHDIR": "1",
             "CCACHE_MAXSIZE": "5G",
         }
+
+    @property
+    def search_path(self) -> str:
+        """Where the step finds the programs that it calls by name."""
+        return os.pathsep.join([*map(str, self.programs), search_path()])
+
+    def _compiler(self) -> dict[str, str]:
+        """What has the programs found before the computer's own. Each is told by what it runs."""
+        path = {"PATH": self.search_path, "CCACHE_COMPILERCHECK": "content"}
+        return path if self.programs else {}
 
     _OBJECT = re.compile(r"^ +(?:CC|AS|LD|AR|HOSTCC|LDS|OBJCOPY)\b")
 

@@ -36,7 +36,7 @@ class Change(Setting, frozen=True):
     patterns of paths taken out.
     `compiler_options`, `compiler_options_drop`: of the application.
     `settings`: other settings by their name in the system file, for example ``rootfs.filesystem``; "none"
-    for the section ``initramfs`` takes it out.
+    for the section ``initramfs`` takes it out, "..." in a list is what is in it already.
     """
 
     kernel: Symbols = {}
@@ -218,8 +218,19 @@ _OWN_KEYS = {
 
 
 NOTHING = "none"
+SAME = "..."
+"""In a list of a setting: all that is in it already."""
 _MAY_LACK = ("initramfs",)
 """Sections that a change may take out, by NOTHING in their place."""
+
+
+def _whole(value: Any, there: Any) -> Any:
+    """A value; in a list, what is there already in the place of SAME."""
+    if not isinstance(value, tuple) or SAME not in value:
+        return value
+    found = there if isinstance(there, list | tuple) else ()
+    at = value.index(SAME)
+    return (*value[:at], *found, *value[at + 1 :])
 
 
 def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
@@ -234,7 +245,7 @@ def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
             if not isinstance(inner.get(folder), dict):
                 inner[folder] = {}
             inner = inner[folder]
-        inner[last] = None if value == NOTHING and key in _MAY_LACK else value
+        inner[last] = None if value == NOTHING and key in _MAY_LACK else _whole(value, inner.get(last))
     try:
         return msgspec.convert(table, System)
     except msgspec.ValidationError as error:

@@ -40,6 +40,7 @@ from bootscope.system.named_sources import (
     application_source,
     loader_symbols,
     packaged_root,
+    toolchain,
     unpacker_sources,
 )
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
@@ -178,7 +179,7 @@ def check_system(system: System, path: Path) -> None:
         _check_source(name, source, path)
     _check_loader(system, require)
     application = system.application
-    if application.libc != LIBCS[0]:
+    if {application.libc, system.busybox.libc} - {LIBCS[0], msgspec.UNSET}:
         named = application.libc_source in system.sources
         require(named, "application.libc_source", "a name under [sources]")
     require(bool(application.process), "application.process", "the name of a process")
@@ -262,6 +263,8 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
     yield "application.libc", system.application.libc, LIBCS
     if isinstance(system.splash, Splash):
         yield "splash.form", system.splash.form, FORMS
+    if isinstance(system.busybox.libc, str):
+        yield "busybox.libc", system.busybox.libc, LIBCS if builds(system, "busybox") else LIBCS[:1]
     if system.framebuffer:
         yield "framebuffer.format", system.framebuffer.format, PIXEL_BYTES
 
@@ -284,7 +287,9 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
 
 def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -> None:
     """What is compiled needs a configuration to begin with; what is not cannot be configured."""
-    prebuilt = system.prebuilt
+    prebuilt, compiler = system.prebuilt, toolchain(system)
+    known = not compiler or compiler in system.sources
+    require(known, "toolchain", f"a name under [sources], got '{compiler}'")
     for key, tree in (("uboot", system.uboot), ("kernel", system.kernel), ("busybox", system.busybox)):
         if key == "uboot" and not has_loader(system):
             continue

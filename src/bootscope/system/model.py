@@ -179,11 +179,12 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
 
 class BusyBox(Setting, frozen=True):
     """The user land's programs: a configuration that BusyBox makes itself (`defconfig`: with nearly
-    everything, or `allnoconfig`: with nothing) plus `config`."""
+    everything, or `allnoconfig`: with nothing) plus `config`. `libc`: as the application's, of its source."""
 
     source: str
     config: Symbols = {}
     defconfig: str = "defconfig"
+    libc: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class RootFs(Setting, frozen=True):
@@ -259,7 +260,7 @@ class Milestone(Setting, frozen=True):
 
 
 class System(Setting, frozen=True):
-    """A system."""
+    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application."""
 
     schema: int
     name: str
@@ -278,6 +279,7 @@ class System(Setting, frozen=True):
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
     splash: Splash | msgspec.UnsetType = msgspec.UNSET
+    toolchain: str | msgspec.UnsetType = msgspec.UNSET
 
 
 def has_loader(system: System) -> bool:

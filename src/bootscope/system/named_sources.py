@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sources that [prebuilt] names, beside those of programs that every system has."""
+"""The sources that [prebuilt] and `toolchain` name, beside those of programs that every system has."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def application_source(system: System) -> str:
     """The source of an application that has a configure script of its own; empty for one that has not."""
     configured = system.application.configured
     return configured.source if isinstance(configured, Configured) else ""
+
+
+def toolchain(system: System) -> str:
+    """The source with the compiler of BusyBox and the application; empty for that of the computer."""
+    return system.toolchain if isinstance(system.toolchain, str) else ""
 
 
 def of_one_build(system: System) -> dict[str, str]:

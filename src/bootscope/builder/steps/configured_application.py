@@ -3,36 +3,40 @@
 
 from __future__ import annotations
 
-import os
+import shlex
 import shutil
+from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs
+from bootscope.builder.steps import programs, toolchain
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.builder.steps.userland import APPLICATION_WHOLE
 from bootscope.core.errors import UserError, printable
-from bootscope.core.process import search_path
 from bootscope.system.application import Application, Configured
 
 _LINKING = ("-static", "-Wl,", "-no-pie", "-pie", "-l", "-L", "-s")
 """Compiler options, or their beginnings, that are for the linker."""
 
 
-def step(application: Application, configured: Configured, arch: Architecture) -> Step:
-    """The step `application`: the tree configured with the application's options and made.
+def step(application: Application, configured: Configured, arch: Architecture, compiler: str = "") -> Step:
+    """The step `application`: the tree configured with the application's options and made. `compiler`: the
+    step with the one to use; empty for that of the computer.
 
     Running it raises ToolError when the tree's own tools fail, UserError where make leaves no such program.
     """
-    compiler = arch.tools.tool("gcc")
 
     def work(context: Context) -> None:
+        if compiler:
+            context.programs = (context.results[compiler] / toolchain.PROGRAMS,)
+        if context.use_ccache:
+            context.programs = (_cached(context, arch.tools.tool("gcc")), *context.programs)
         # Makefiles look for their sources by relative paths, so that none of this computer gets into objects.
         (context.scratch / "tree").symlink_to(tree_of(context, configured.source))
         build = context.scratch / "build"
         build.mkdir()
         options = [_filled(option, arch) for option in configured.options]
-        environment = {**_flags(application), **_cached(context, compiler)}
+        environment = _flags(application)
         context.run(["../tree/configure", *options], cwd=build, env=environment)
         context.run(["make", f"-j{context.jobs}", configured.makes], cwd=build, env=environment)
         made = build / configured.makes
@@ -54,10 +58,11 @@ def step(application: Application, configured: Configured, arch: Architecture) -
     }
     if not application.strip:
         inputs["strip"] = False
+    needs = (f"unpack-{configured.source}", *((compiler,) if compiler else ()))
     tools = tuple(arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
     return Step(
-        "application", "building the application", 1, work, inputs, (f"unpack-{configured.source}",),
-        (*tools, "make"), program=configured.source, figures=f"application-{configured.source}",
+        "application", "building the application", 1, work, inputs, needs, (*tools, "make"),
+        program=configured.source, figures=f"application-{configured.source}",
     )  # fmt: skip
 
 
@@ -73,15 +78,11 @@ def _flags(application: Application) -> dict[str, str]:
     return {"CFLAGS": " ".join(compiling), "LDFLAGS": " ".join([*compiling, *linking])}
 
 
-def _cached(context: Context, compiler: str) -> dict[str, str]:
-    """What has a build call the compiler through ccache, whatever its makefiles call it by: a folder with a
-    link of the compiler's name, before all others."""
-    if not context.use_ccache:
-        return {}
-    folder = context.scratch / "compiler"
+def _cached(context: Context, compiler: str) -> Path:
+    """A folder with a program that runs the compiler through ccache, whatever makefiles call it by."""
+    real = shutil.which(compiler, path=context.search_path) or compiler
+    folder = context.scratch / "cached"
     folder.mkdir()
-    ccache = shutil.which("ccache", path=search_path())
-    if not ccache:
-        return {}
-    (folder / compiler).symlink_to(ccache)
-    return {"PATH": os.pathsep.join([str(folder), search_path()])}
+    (folder / compiler).write_text(f'#!/bin/sh\nexec ccache {shlex.quote(real)} "$@"\n')
+    (folder / compiler).chmod(0o755)
+    return folder

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -11,13 +12,13 @@ from bootscope.builder import linkmap
 from bootscope.builder.configuring import configure
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs
+from bootscope.builder.steps import programs, toolchain
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.kbuild import kconfig
 from bootscope.system.application import Application
 from bootscope.system.model import BusyBox
 
-MUSL = "musl"
+MUSL, DEFCONFIG = "musl", "defconfig"
 BUSYBOX_WHOLE, APPLICATION_WHOLE = "busybox-whole", "program-whole"
 """The programs with their symbols, for naming their code."""
 
@@ -26,11 +27,16 @@ def _compiling(arch: Architecture) -> tuple[str, ...]:
     return tuple(arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
 
 
-def busybox_step(busybox: BusyBox, arch: Architecture) -> Step:
+def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> Step:
     """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
-    linked from."""
+    linked from. `compiler`: the step with the one to use; empty for that of the computer."""
+
+    musl = busybox.libc == MUSL
 
     def work(context: Context) -> None:
+        _take(context, compiler)
+        if musl:
+            context.programs = (_musl_compiler(context, arch), *context.programs)
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
         config = configure(context, arch, tree, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
@@ -44,11 +50,14 @@ def busybox_step(busybox: BusyBox, arch: Architecture) -> Step:
         linkmap.write(linkmap.pieces(text), context.out / linkmap.OBJECTS)
 
     inputs: dict[str, object] = {"config": busybox.config}
-    if busybox.defconfig != BusyBox.__struct_defaults__[-1]:
+    if busybox.defconfig != DEFCONFIG:
         inputs["defconfig"] = busybox.defconfig
-    tools = (*_compiling(arch), "make", "cc")
+    if musl:
+        inputs["libc"] = MUSL, _MUSL_CALL
+    tools, beside = (*_compiling(arch), "make", "cc"), (*_steps(compiler), *_steps("libc" if musl else ""))
+    needs = (f"unpack-{busybox.source}", *beside)
     return Step(
-        "busybox", "building BusyBox", 3, work, inputs, (f"unpack-{busybox.source}",), tools,
+        "busybox", "building BusyBox", 3, work, inputs, needs, tools,
         program="BusyBox", figures="busybox",
     )  # fmt: skip
 
@@ -78,7 +87,7 @@ def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str
     # The kernel's headers lie among those of the compiler's own library, which must not be seen.
     kernel = context.scratch / "headers"
     kernel.mkdir()
-    for name in ("asm", "asm-generic", "linux"):
+    for name in ("asm", "asm-generic", "linux", "mtd"):
         (kernel / name).symlink_to(Path(f"/usr/{arch.tools.triplet}/include", name))
     before = ["-static", "-nostdinc", "-isystem", f"{libc}/include", "-isystem", str(kernel), "-nostdlib"]
     start, end = (f"{libc}/lib/{name}.o" for name in ("crti", "crtn"))
@@ -87,17 +96,55 @@ def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str
     return [*before, f"{libc}/lib/crt1.o", start], [*group, end]
 
 
-def application_step(application: Application, folder: Path, arch: Architecture) -> Step:
-    """The step `application`: all C files of `folder` compiled into one program."""
+_MUSL_CALL = """\
+#!/bin/sh
+for word in "$@"; do
+	case $word in -c|-S|-E) exec {compiling} "$@" ;; esac
+done
+exec {compiling} {first} "$@" {last}
+"""
+
+
+def _musl_compiler(context: Context, arch: Architecture) -> Path:
+    """A folder with a compiler that takes musl in the place of its own library, whatever calls it."""
+    name, folder = arch.tools.tool("gcc"), context.scratch / "compiler"
+    folder.mkdir()
+    before, after = with_musl(context, arch)
+    libraries = context.results["libc"] / "musl/lib"
+    at = before.index("-nostdlib")
+    call = _MUSL_CALL.format(
+        compiling=shlex.join([shutil.which(name, path=context.search_path) or name, *before[1:at]]),
+        first=shlex.join(["-static", f"-L{libraries}", *before[at:]]),
+        last=shlex.join(after),
+    )
+    (folder / name).write_text(call)
+    (folder / name).chmod(0o755)
+    return folder
+
+
+def _steps(compiler: str) -> tuple[str, ...]:
+    return (compiler,) if compiler else ()
+
+
+def _take(context: Context, compiler: str) -> None:
+    """Has a step find the programs of a compiler before those of the computer."""
+    if compiler:
+        context.programs = (context.results[compiler] / toolchain.PROGRAMS,)
+
+
+def application_step(application: Application, folder: Path, arch: Architecture, compiler: str = "") -> Step:
+    """The step `application`: all C files of `folder` compiled into one program; `compiler` as for
+    :func:`busybox_step`."""
     musl = application.libc == MUSL
 
     def work(context: Context) -> None:
+        _take(context, compiler)
         program = context.out / "program"
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
         before, after = with_musl(context, arch) if musl else ([], [])
-        compiler = [arch.tools.tool("gcc"), *options, *before]
-        context.run([*compiler, "-o", program, *sources, *after], cwd=folder)
+        gcc = [arch.tools.tool("gcc"), *options, *before]
+        context.run([*gcc, "-o", program, *sources, *after], cwd=folder)
         programs.keep_symbols(context, arch, program, APPLICATION_WHOLE, "program.map")
         if application.strip:
             context.run([arch.tools.tool("strip"), program])
@@ -107,5 +154,5 @@ def application_step(application: Application, folder: Path, arch: Architecture)
         inputs["libc"] = application.libc
     if not application.strip:
         inputs["strip"] = False
-    needs = ("libc",) if musl else ()
+    needs = (*(("libc",) if musl else ()), *_steps(compiler))
     return Step("application", "building the application", 2, work, inputs, needs, _compiling(arch))

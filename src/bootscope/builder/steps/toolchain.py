@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cross compiler out of a distribution's packages, for BusyBox and the application, in the place of the
+computer's own. Both link to the same C library: that of the computer's cross compiler, which goes into the
+root file system. So a change of the compiler is a change of the compiler alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bootscope.arch.model import Architecture
+from bootscope.builder.sources import Resolved
+from bootscope.builder.step import Context, Step
+from bootscope.builder.steps import packages
+from bootscope.core.errors import UserError
+
+NAME = "toolchain"
+PROGRAMS = "bin"
+"""Folder of the result with the programs, as cross compilers are called."""
+_CALLED, _TREE = "called", "tree"
+"""What the compiler calls: apart, as the compiler of the computer would find it among the others, too."""
+_BINUTILS = ("as", "ld", "nm", "ar", "ranlib", "objcopy", "objdump", "readelf", "strip")
+_LOADER, _LIBRARIES = "lib64/ld-linux-*.so.2", "lib/*-linux-gnu"
+"""Of the computer, below / or, in newer packages, below /usr."""
+_CALL = """\
+#!/bin/sh
+# {source}
+here=${{0%/*}}/..
+exec "$here/{loader}" --library-path "{libraries}" "$here/{program}" {options}"$@"
+"""
+
+
+def step(source: Resolved, arch: Architecture) -> Step:
+    """The step `toolchain`: the packages unpacked, and a program for each that builds call.
+
+    Its work raises UserError where the packages have no such compiler, or several.
+    """
+
+    def work(context: Context) -> None:
+        tree, folder = context.out / _TREE, context.out / PROGRAMS
+        for each in (folder, context.out / _CALLED):
+            each.mkdir()
+        if source.is_tree:
+            tree.symlink_to(source.path)
+        else:
+            tree.mkdir()
+            for deb in packages.taken_out(context, Path(source.path)):
+                context.run(["dpkg-deb", "--extract", deb, tree])
+        loader = _only(tree, f"usr/{_LOADER}", _LOADER)
+        libraries = [*tree.glob(_LIBRARIES), *tree.glob(f"usr/{_LIBRARIES}")]
+        for name, program, options in _programs(tree, arch):
+            call = _CALL.format(
+                source=source.sha256,
+                loader=loader.relative_to(context.out),
+                libraries=":".join(f"$here/{path.relative_to(context.out)}" for path in libraries),
+                program=program.relative_to(context.out),
+                options=options,
+            )
+            (context.out / name).write_text(call)
+            (context.out / name).chmod(0o755)
+
+    inputs: dict[str, object] = {"source": source.sha256, "call": _CALL, "folders": [PROGRAMS, _CALLED]}
+    return Step(NAME, "unpacking the compiler", 1, work, inputs, (), ("dpkg-deb",))
+
+
+def _programs(tree: Path, arch: Architecture) -> Iterator[tuple[str, Path, str]]:
+    """(path in the result, program, its first arguments)."""
+    triplet = arch.tools.triplet
+    inside = _only(tree, f"usr/lib*/gcc-cross/{triplet}/*/cc1").parent
+    begins = _only(tree, f"usr/lib/gcc-cross/{triplet}/*/libgcc.a").parent
+    for name in ("cc1", "collect2"):
+        yield f"{_CALLED}/{name}", inside / name, ""
+    library = f"/usr/{triplet}"
+    found = f'-B"$here/{_CALLED}/" -B"$here/{_TREE}/{begins.relative_to(tree)}/" -B{library}/lib/ '
+    found += f"-L{library}/lib -idirafter {library}/include -fno-use-linker-plugin "
+    yield f"{PROGRAMS}/{arch.tools.prefix}gcc", _only(tree, f"usr/bin/{triplet}-gcc-[0-9]*"), found
+    for name in _BINUTILS:
+        program = _only(tree, f"usr/bin/{triplet}-{name}")
+        yield f"{_CALLED}/{name}", program, ""
+        yield f"{PROGRAMS}/{arch.tools.prefix}{name}", program, ""
+
+
+def _only(tree: Path, *patterns: str) -> Path:
+    """The one file that the first of these patterns fits that any fits."""
+    found = next(filter(None, (sorted(tree.glob(pattern)) for pattern in patterns)), [])
+    if len(found) != 1:
+        raise UserError(
+            f"the packages of the compiler have {len(found) or 'no'} files {patterns[0]}, expected one",
+            hint="name one cross compiler of Debian under [sources], such as gcc-14-arm-linux-gnueabihf",
+        )
+    return found[0]
