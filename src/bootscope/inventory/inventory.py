@@ -16,6 +16,7 @@ from functools import cached_property
 from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
 from bootscope.loaders.registry import BUILT
+from bootscope.system.changes import SAME
 
 _ASSUMED = "assumed: the rate is unknown"
 
@@ -195,10 +196,14 @@ class Inventory:
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def has_setting(self, key: str, value: object) -> bool:
-        """Whether this setting has that value already; one that is not there is empty."""
+        """Whether this setting has that value already; one that is not there is empty. A list with SAME in it
+        is about what it adds."""
         if isinstance(value, Mapping):
             there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
             return there == {f"{key}.{name}": str(text) for name, text in value.items()}
+        if isinstance(value, list | tuple) and SAME in value:
+            there = re.findall(r"'([^']*)'", self.settings.get(key, ""))
+            return all(item in there for item in value if item != SAME)
         return self.settings.get(key, "") == str(value)
 
     def unread(self, path: str) -> bool:

@@ -55,8 +55,8 @@ class Step(Setting, frozen=True):
 
 
 class Story(Setting, frozen=True):
-    """A story. `base` is the change that makes the published first system of `system`; `first` the figure of
-    what that took, empty where nobody published it. `until`: the milestone up to which is booted; empty: the
+    """A story. `base` is the change that makes the published first system of `system`, after `techniques` that it
+    had from the start; `first` the figure of what that took, empty where nobody published it. `until`: the milestone up to which is booted; empty: the
     system's last. `differs`: what is not as it was there; `why`: what that makes of the times.
     """
 
@@ -68,6 +68,7 @@ class Story(Setting, frozen=True):
     steps: dict[str, Step]
     system: str = "stock"
     first: str = ""
+    techniques: tuple[str, ...] = ()
     base: Change = Change()
     board: OtherBoard | None = None
     until: str = ""

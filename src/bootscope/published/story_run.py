@@ -12,7 +12,7 @@ from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.views import View, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.stored import StoredRun
-from bootscope.changes.experiment import variant
+from bootscope.changes.experiment import variant, with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
 from bootscope.cores.changes import changed
 from bootscope.cores.profile import Core
@@ -40,7 +40,7 @@ def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> Story
     A step that cannot be built or booted is a result too: the next one is done to what was there before it.
     Raises UserError where the first system cannot be booted, SpaceError where a disk is full.
     """
-    loaded = load_system(wanted.system)
+    loaded = with_techniques(load_system(wanted.system), list(wanted.techniques))
     first = changed_system(loaded, {"the base": wanted.base}, f"{loaded.system.name}.{wanted.id}")
     core = core_of(wanted.board)
     runner = _Runner(
