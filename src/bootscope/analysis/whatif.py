@@ -13,8 +13,6 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import msgspec
-
 from bootscope.analysis import (
     console_cost,
     whatif_image,
@@ -27,11 +25,9 @@ from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif_plan import Ground, Plan, saved_ns
-from bootscope.boards.profile import Board
+from bootscope.boards.changed import with_card
 from bootscope.core.errors import UserError, printable, unknown
-from bootscope.core.settings import Sourced
 from bootscope.cores.changes import KNOWN as OF_CORES
-from bootscope.devices.model import CardClass
 
 KNOWN = {
     "quiet": "the kernel prints no messages on the console",
@@ -204,36 +200,9 @@ def _console(plan: Plan, value: str) -> None:
 
 # ---- the card ----
 
-_FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
-
 
 def _card(plan: Plan, value: str) -> None:
-    classes = plan.board.card_classes
-    match = _FASTER.fullmatch(value)
-    if match:
-        thousandths = int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0"))
-        if not thousandths:
-            raise UserError("the speed factor of a card must be positive", hint="for example card=2x")
-        card, name = _scaled(plan.board.card, thousandths), "as said"
-        plan.board = _with_card(plan.board, {**classes, name: card}, name)
-        plan.assume(f"the card is {value} as fast in bandwidth and latency")
-    elif value in classes:
-        plan.board = _with_card(plan.board, classes, value)
-        plan.assume(f"the card is the profile's '{value}'")
-    else:
-        raise unknown("card class", value, [*classes, "2x"])
-
-
-def _scaled(card: CardClass, thousandths: int) -> CardClass:
-    said = "a requested change"
-    bandwidth = card.bandwidth_bytes_per_s.value * thousandths // 1000
-    latency = card.command_latency_ns.value * 1000 // thousandths
-    return CardClass(
-        title=card.title,
-        bandwidth_bytes_per_s=Sourced(value=max(1, bandwidth), source=said),
-        command_latency_ns=Sourced(value=latency, source=said),
-    )
-
-
-def _with_card(board: Board, classes: dict[str, CardClass], name: str) -> Board:
-    return msgspec.structs.replace(board, card_classes=classes, card_class=name)
+    named = value in plan.board.card_classes
+    plan.board = with_card(plan.board, value)
+    told = f"the profile's '{value}'" if named else f"{value} as fast in bandwidth and latency"
+    plan.assume(f"the card is {told}")

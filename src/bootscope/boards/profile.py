@@ -13,6 +13,7 @@ import msgspec
 from bootscope.arch.arm import ARM
 from bootscope.arch.model import Architecture, Opcode
 from bootscope.arch.registry import ARCHITECTURES
+from bootscope.boards.changed import APART, changed_board
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
@@ -79,6 +80,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     `addresses`: where the programs of the boot loader and the kernel start running, before any MMU is on.
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
     `core`: the core profile whose caches and memory it has; without one an instruction takes one time.
+    `core_changes`: how its memory, caches or clock differ from that profile, as told to `what-if`.
     """
 
     schema: int
@@ -97,6 +99,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     architecture: str = ARM.name
     direct: Direct | msgspec.UnsetType = msgspec.UNSET
     core: str | msgspec.UnsetType = msgspec.UNSET
+    core_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def arch(self) -> Architecture:
@@ -147,14 +150,17 @@ def board_names() -> list[str]:
 
 
 def load_board(name: str) -> Board:
-    """The board called `name`, or the one described in the file `name` when that ends in .toml.
+    """The board called `name`, or the one described in the file `name` when that ends in .toml; with changes
+    behind a colon, as `cubieboard:card=2x` (boards/changed.py).
 
-    Raises UserError for an unknown name or a file that does not describe a board.
+    Raises UserError for an unknown name, a file that does not describe a board, or such a change.
     """
+    name, apart, changes = name.partition(APART)
     path = find("board", name, board_dir())
     board = load(path, Board)
     _check(board, path)
-    return msgspec.structs.replace(board, qemu=_completed(board.qemu, board.arch))
+    board = msgspec.structs.replace(board, qemu=_completed(board.qemu, board.arch))
+    return changed_board(board, changes) if apart else board
 
 
 def _completed(q: Qemu, arch: Architecture) -> Qemu:

@@ -202,8 +202,8 @@ class Inventory:
             there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
             return there == {f"{key}.{name}": str(text) for name, text in value.items()}
         if isinstance(value, list | tuple) and SAME in value:
-            there = re.findall(r"'([^']*)'", self.settings.get(key, ""))
-            return all(item in there for item in value if item != SAME)
+            listed = re.findall(r"'([^']*)'", self.settings.get(key, ""))
+            return all(item in listed for item in value if item != SAME)
         return self.settings.get(key, "") == str(value)
 
     def unread(self, path: str) -> bool:

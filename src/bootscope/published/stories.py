@@ -55,9 +55,10 @@ class Step(Setting, frozen=True):
 
 
 class Story(Setting, frozen=True):
-    """A story. `base` is the change that makes the published first system of `system`, after `techniques` that it
-    had from the start; `first` the figure of what that took, empty where nobody published it. `until`: the milestone up to which is booted; empty: the
-    system's last. `differs`: what is not as it was there; `why`: what that makes of the times.
+    """A story. `base` is the change that makes the published first system of `system`, after `techniques`
+    that it had from the start; `first` the figure of what that took, empty where nobody published it.
+    `until`: the milestone up to which is booted; empty: the system's last. `differs`: what is not as it was
+    there; `why`: what that makes of the times.
     """
 
     schema: int

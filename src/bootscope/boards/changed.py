@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A board with another card, clock or core, as its name tells: ``cubieboard:card=2x,clock=0.5x``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.settings import Sourced
+from bootscope.devices.model import CardClass
+
+if TYPE_CHECKING:
+    from bootscope.boards.profile import Board
+
+APART = ":"
+"""Between the name of a board and what is changed of it."""
+_FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
+_OF_CORE = ("dram", "l2", "dcache", "icache")
+_CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
+"""A clock -> what it adds to the power of two that an instruction takes in ns."""
+
+
+def changed_board(board: Board, changes: str) -> Board:
+    """The board with changes, which commas separate: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and
+    those of the core's memory and caches that `what-if` knows. Its name tells of them.
+
+    Raises UserError for one that is not understood, that this board cannot have, or that comes twice.
+    """
+    there: set[str] = set()
+    name = board.name
+    for change in changes.split(","):
+        key, _, value = change.partition("=")
+        if key in there:
+            raise UserError(f"the board {printable(name)} is changed twice in {printable(key)}")
+        there.add(key)
+        if key in _OF_CORE:
+            board = _of_core(board, change)
+        elif key in _CHANGES:
+            board = _CHANGES[key](board, value)
+        else:
+            raise unknown("change of a board", key, [*_CHANGES, *_OF_CORE])
+    return msgspec.structs.replace(board, name=f"{name}{APART}{changes}")
+
+
+def with_card(board: Board, value: str) -> Board:
+    """The board with another card: a class of its profile, or its own so many times as fast (`2x`, `0.5x`),
+    in bandwidth and latency. Raises UserError for what is neither."""
+    if not (match := _FASTER.fullmatch(value)):
+        if value not in board.card_classes:
+            raise unknown("card class", value, [*board.card_classes, "2x"])
+        return msgspec.structs.replace(board, card_class=value)
+    thousandths = int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0"))
+    if not thousandths:
+        raise UserError("the speed factor of a card must be positive", hint="for example card=2x")
+    classes = {**board.card_classes, "as said": _scaled(board.card, thousandths)}
+    return msgspec.structs.replace(board, card_classes=classes, card_class="as said")
+
+
+def _scaled(card: CardClass, thousandths: int) -> CardClass:
+    said = "a requested change"
+    bandwidth = card.bandwidth_bytes_per_s.value * thousandths // 1000
+    latency = card.command_latency_ns.value * 1000 // thousandths
+    return CardClass(
+        title=card.title,
+        bandwidth_bytes_per_s=Sourced(value=max(1, bandwidth), source=said),
+        command_latency_ns=Sourced(value=latency, source=said),
+    )
+
+
+def _clock(board: Board, value: str) -> Board:
+    """The emulator's instructions take a power of two in ns; a core's clock is a figure of its own."""
+    if isinstance(board.core, str):
+        return _of_core(board, f"clock={value}")
+    shift = board.qemu.icount_shift.value + _CLOCKS.get(value, 0)
+    if value not in _CLOCKS or shift < 0:
+        can = [clock for clock, step in _CLOCKS.items() if board.qemu.icount_shift.value + step >= 0]
+        raise unknown("clock of a board without a core", value, can)
+    told = Sourced(value=shift, source=f"{value} the clock of {board.name}")
+    return msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, icount_shift=told))
+
+
+def _core(board: Board, value: str) -> Board:
+    return msgspec.structs.replace(board, core=value)
+
+
+def _of_core(board: Board, change: str) -> Board:
+    if not isinstance(board.core, str):
+        raise UserError(
+            f"{printable(change)} is a change of a core, and {board.name} is modelled without one",
+            hint=f"name one first: {board.name}{APART}core=cortex-a8,{printable(change)}",
+        )
+    there = board.core_changes if isinstance(board.core_changes, tuple) else ()
+    return msgspec.structs.replace(board, core_changes=(*there, change))
+
+
+_CHANGES: dict[str, Callable[[Board, str], Board]] = {"card": with_card, "clock": _clock, "core": _core}
