@@ -80,7 +80,10 @@ def audit(facts: Inventory) -> Audit:
 
 
 def _other_goal(recipe: Recipe) -> str:
-    """Why a recipe is not for making a boot shorter; empty for all but those that are for one milestone."""
+    """Why a recipe is not for making this system's boot shorter; empty for all but those that are for one
+    milestone, and those that are other hardware."""
+    if "board" in recipe.change.settings:
+        return "it is another board: try it"
     return f"it makes {recipe.milestone} sooner, not the whole boot: try it" if recipe.milestone else ""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board with another card, clock or core, as its name tells: ``cubieboard:card=2x,clock=0.5x``."""
+"""A board with another card, clock or core, as its name tells: ``cubieboard:card=2x:clock=0.5x``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import msgspec
 
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
+from bootscope.cores.profile import load_core
 from bootscope.devices.model import CardClass
 
 if TYPE_CHECKING:
     from bootscope.boards.profile import Board
 
 APART = ":"
-"""Between the name of a board and what is changed of it."""
+"""Between the name of a board and each change of it."""
 _FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
 _OF_CORE = ("dram", "l2", "dcache", "icache")
 _CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
@@ -25,18 +26,14 @@ _CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
 
 
 def changed_board(board: Board, changes: str) -> Board:
-    """The board with changes, which commas separate: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and
+    """The board with changes, one upon the other: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and
     those of the core's memory and caches that `what-if` knows. Its name tells of them.
 
-    Raises UserError for one that is not understood, that this board cannot have, or that comes twice.
+    Raises UserError for one that is not understood, or that this board cannot have.
     """
-    there: set[str] = set()
     name = board.name
-    for change in changes.split(","):
+    for change in changes.split(APART):
         key, _, value = change.partition("=")
-        if key in there:
-            raise UserError(f"the board {printable(name)} is changed twice in {printable(key)}")
-        there.add(key)
         if key in _OF_CORE:
             board = _of_core(board, change)
         elif key in _CHANGES:
@@ -84,6 +81,12 @@ def _clock(board: Board, value: str) -> Board:
 
 
 def _core(board: Board, value: str) -> Board:
+    core = load_core(value)
+    if core.architecture != board.architecture:
+        raise UserError(
+            f"core {printable(value)} is of architecture {core.architecture}, "
+            f"board {board.name} of {board.architecture}"
+        )
     return msgspec.structs.replace(board, core=value)
 
 
@@ -91,7 +94,7 @@ def _of_core(board: Board, change: str) -> Board:
     if not isinstance(board.core, str):
         raise UserError(
             f"{printable(change)} is a change of a core, and {board.name} is modelled without one",
-            hint=f"name one first: {board.name}{APART}core=cortex-a8,{printable(change)}",
+            hint=f"name one first: {board.name}{APART}core=cortex-a8{APART}{printable(change)}",
         )
     there = board.core_changes if isinstance(board.core_changes, tuple) else ()
     return msgspec.structs.replace(board, core_changes=(*there, change))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SETTINGS = {
+    "board": "board",
     "application": "application.path",
     "process": "application.process",
     "command_line": "kernel.command_line",
