@@ -20,7 +20,6 @@ from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
-from bootscope.system.application import Application, Configured
 from bootscope.system.filesystems import DRIVERS
 from bootscope.system.model import (
     SCHEMA,
@@ -37,16 +36,16 @@ from bootscope.system.model import (
     has_loader,
 )
 from bootscope.system.named_sources import (
-    application_source,
     loader_symbols,
     packaged_root,
     toolchain,
     unpacker_sources,
 )
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
+from bootscope.system.program_checks import LIBCS, check_programs
+from bootscope.system.small_init import LIBRARIES, SmallInit
 from bootscope.system.splash import FORMS, Splash
 
-LIBCS = ("glibc", "musl")
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
 KERNEL_PACKINGS = ("none", "gzip", "lz4", "lzo", "zstd")
 MODULE_FORMS = ("unpacked", "unsigned")
@@ -178,20 +177,7 @@ def check_system(system: System, path: Path) -> None:
     for name, source in system.sources.items():
         _check_source(name, source, path)
     _check_loader(system, require)
-    application = system.application
-    if {application.libc, system.busybox.libc} - {LIBCS[0], msgspec.UNSET}:
-        named = application.libc_source in system.sources
-        require(named, "application.libc_source", "a name under [sources]")
-    require(bool(application.process), "application.process", "the name of a process")
-    own = application_source(system)
-    if isinstance(application.configured, Configured):
-        _check_configured(application, application.configured, system, require)
-    there = bool(application.sources or own or packaged_root(system))
-    require(
-        there,
-        "application.sources",
-        "a folder with C files in it: [prebuilt] has no root to take a program from",
-    )
+    check_programs(system, require)
     for name, milestone in system.milestones.items():
         require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
         _check_milestone(f"milestones.{name}", milestone, require)
@@ -200,22 +186,6 @@ def check_system(system: System, path: Path) -> None:
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
         line = fb.width * PIXEL_BYTES[fb.format]
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
-
-
-def _check_configured(
-    application: Application,
-    configured: Configured,
-    system: System,
-    require: Callable[[bool, str, str], None],
-) -> None:
-    """Of an application with a configure script of its own."""
-    named, key = configured.source in system.sources, "application.configured"
-    require(named, f"{key}.source", f"a name under [sources], got '{printable(configured.source)}'")
-    require(not application.sources, "application.sources", 'empty ("") beside [application.configured]')
-    require(application.libc == LIBCS[0], "application.libc", f"'{LIBCS[0]}' beside [application.configured]")
-    made = Path(configured.makes)
-    inside = bool(configured.makes) and not made.is_absolute() and ".." not in made.parts
-    require(inside and not configured.makes.startswith("-"), f"{key}.makes", "a path in the build's folder")
 
 
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
@@ -261,6 +231,8 @@ def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
         yield "initramfs.place", archive.place, INITRAMFS_PLACES
         yield "initramfs.compression", archive.compression, INITRAMFS_COMPRESSIONS
     yield "application.libc", system.application.libc, LIBCS
+    if isinstance(system.small_init, SmallInit):
+        yield "small_init.libc", system.small_init.libc, LIBRARIES
     if isinstance(system.splash, Splash):
         yield "splash.form", system.splash.form, FORMS
     if isinstance(system.busybox.libc, str):

@@ -8,6 +8,7 @@ import msgspec
 from bootscope.core.settings import Setting
 from bootscope.system.application import Application
 from bootscope.system.framebuffer import FrameBuffer
+from bootscope.system.small_init import SmallInit
 from bootscope.system.splash import Splash
 
 SCHEMA = 1
@@ -279,6 +280,7 @@ class System(Setting, frozen=True):
     prebuilt: Prebuilt | msgspec.UnsetType = msgspec.UNSET
     firmware: Firmware | msgspec.UnsetType = msgspec.UNSET
     splash: Splash | msgspec.UnsetType = msgspec.UNSET
+    small_init: SmallInit | msgspec.UnsetType = msgspec.UNSET
     toolchain: str | msgspec.UnsetType = msgspec.UNSET
 
 

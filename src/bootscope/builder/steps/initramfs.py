@@ -14,12 +14,13 @@ from bootscope.arch.model import Architecture
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import rootfs
+from bootscope.builder.steps import rootfs, small_init
 from bootscope.builder.steps.packing import COMPRESSORS, pack
 from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import matches
 from bootscope.system.load import INITRAMFS_PLACES
 from bootscope.system.model import Initramfs, Prebuilt, RootFs, Symbols, System
+from bootscope.system.small_init import SmallInit
 
 ARCHIVE, PACKED = "root.cpio", "initrd"
 BUILT_IN, EXTERNAL = INITRAMFS_PLACES
@@ -65,6 +66,9 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
             needs = (*needs, "kernel")
+        if isinstance(system.small_init, SmallInit):
+            inputs["small_init"] = system.small_init.path
+            needs = (*needs, small_init.NAME)
     return Step("initramfs", "initramfs", 1, work, inputs, needs, (*tools, arch.tools.tool("strip")))
 
 
@@ -96,6 +100,8 @@ def members_of(
         entries = {program: Entry(program, context.results["application"] / "program", program=True)}
     else:
         entries = rootfs.collect(context, system.rootfs, overlay, system.application.path, arch)
+        for entry in rootfs.first_program(context, system.small_init):
+            entries[entry.path] = entry
     chosen = {f"/{p}": e for p, e in entries.items() if not wanted.only or matches(f"/{p}", wanted.only)}
     own = RootFs(overlay="", filesystem="", uuid="", label="", files=wanted.files, links=wanted.links)
     chosen.update({f"/{entry.path}": entry for entry in rootfs.written(context, own)})

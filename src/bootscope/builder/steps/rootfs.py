@@ -24,11 +24,12 @@ from bootscope.builder.filesystems import KINDS, mtd, steady, ubi
 from bootscope.builder.filesystems.model import Entry, FileSystem, Order, Piece, write_map
 from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import packages, programs, splash, userland
+from bootscope.builder.steps import packages, programs, small_init, splash, userland
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.system.changes import matches
 from bootscope.system.model import RootFs, System, has_modules
 from bootscope.system.named_sources import packaged_root
+from bootscope.system.small_init import SmallInit
 from bootscope.system.splash import DRAWN, Splash
 
 IMAGE, CONTENTS, UNITS = "root.img", "contents.txt", "units.json.gz"
@@ -59,7 +60,7 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
     def work(context: Context) -> None:
         make = packaged if packaged_root(system) else collect
         entries = make(context, rootfs, overlay, application_path, arch)
-        for entry in _splash(context, system.splash):
+        for entry in (*_splash(context, system.splash), *first_program(context, system.small_init)):
             add_to(entries, entry)
         order = Order(context, rootfs, entries, context.out / IMAGE, sectors, erase_bytes)
         _make(kind, order)
@@ -89,6 +90,9 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
     if shown:
         inputs["splash"] = system.splash
     more = (*(("kernel",) if has_modules(system) else ()), *((splash.NAME,) if shown else ()))
+    if isinstance(system.small_init, SmallInit):
+        inputs["small_init"] = system.small_init.path
+        more = (*more, small_init.NAME)
     needs = (base, "application", *more, *(kind.needs or extra))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
 
@@ -254,6 +258,13 @@ def _splash(context: Context, wanted: Splash | msgspec.UnsetType) -> Iterator[En
     if isinstance(wanted, Splash):
         picture = context.results[splash.NAME] / splash.RESULT
         yield Entry(_name(wanted.path), source=picture, program=wanted.form == DRAWN)
+
+
+def first_program(context: Context, wanted: SmallInit | msgspec.UnsetType) -> Iterator[Entry]:
+    """A first program that is made here."""
+    if isinstance(wanted, SmallInit):
+        program = context.results[small_init.NAME] / small_init.PROGRAM
+        yield Entry(_name(wanted.path), source=program, program=True)
 
 
 def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:

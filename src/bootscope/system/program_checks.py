@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what a system says of its programs can be: of the application, and of a first program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from bootscope.core.errors import printable
+from bootscope.system import small_init
+from bootscope.system.application import Application, Configured
+from bootscope.system.model import System
+from bootscope.system.named_sources import application_source, packaged_root
+from bootscope.system.small_init import SmallInit
+
+LIBCS = ("glibc", "musl")
+Require = Callable[[bool, str, str], None]
+"""Whether something is as it must be, its key, what is expected there."""
+
+
+def check_programs(system: System, require: Require) -> None:
+    """Has `require` judge each value; raises UserError for a small init that cannot be made."""
+    application = system.application
+    if {application.libc, system.busybox.libc} - {LIBCS[0], msgspec.UNSET}:
+        named = application.libc_source in system.sources
+        require(named, "application.libc_source", "a name under [sources]")
+    require(bool(application.process), "application.process", "the name of a process")
+    own = application_source(system)
+    if isinstance(application.configured, Configured):
+        _check_configured(application, application.configured, system, require)
+    there = bool(application.sources or own or packaged_root(system))
+    require(
+        there,
+        "application.sources",
+        "a folder with C files in it: [prebuilt] has no root to take a program from",
+    )
+    if isinstance(system.small_init, SmallInit):
+        _check_small_init(system.small_init, require)
+
+
+def _check_small_init(init: SmallInit, require: Require) -> None:
+    require(init.path.startswith("/"), "small_init.path", "a whole path in the root file system")
+    # What they are made of refuses the rest by itself.
+    small_init.command(init), small_init.environment(init), list(small_init.mounts(init))
+
+
+def _check_configured(
+    application: Application,
+    configured: Configured,
+    system: System,
+    require: Require,
+) -> None:
+    """Of an application with a configure script of its own."""
+    named, key = configured.source in system.sources, "application.configured"
+    require(named, f"{key}.source", f"a name under [sources], got '{printable(configured.source)}'")
+    require(not application.sources, "application.sources", 'empty ("") beside [application.configured]')
+    require(application.libc == LIBCS[0], "application.libc", f"'{LIBCS[0]}' beside [application.configured]")
+    made = Path(configured.makes)
+    inside = bool(configured.makes) and not made.is_absolute() and ".." not in made.parts
+    require(inside and not configured.makes.startswith("-"), f"{key}.makes", "a path in the build's folder")

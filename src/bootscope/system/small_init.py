@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first program in C that mounts file systems and becomes another program, as configuration."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bootscope.core.errors import UserError, printable
+from bootscope.core.settings import Setting
+
+NOLIBC, GLIBC = "nolibc", "glibc"
+LIBRARIES = (NOLIBC, GLIBC)
+_FLAGS = {
+    "ro": 1, "nosuid": 2, "nodev": 4, "noexec": 8, "sync": 16, "remount": 32, "noatime": 1 << 10,
+    "nodiratime": 1 << 11, "bind": 1 << 12, "relatime": 1 << 21, "strictatime": 1 << 24, "lazytime": 1 << 25,
+    "defaults": 0, "rw": 0,
+}  # fmt: skip
+"""Options of mount that are flags of the system call (sys/mount.h); all others are the file system's."""
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=.*")
+
+
+class SmallInit(Setting, frozen=True, kw_only=True):
+    """A program at `path` of the root file system, for init= or rdinit=.
+
+    `mounts`: what it mounts, in their order, as lines of an fstab. `command`: the program that it becomes,
+    with its arguments, as a shell would be given them. `environment`: a line `NAME=VALUE` for each variable.
+    `libc`: ``nolibc``, the headers in the kernel's tree (for a kernel that is compiled), or ``glibc``, linked
+    statically.
+    """
+
+    path: str
+    command: str
+    mounts: str = ""
+    environment: str = ""
+    libc: str = NOLIBC
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One call of mount()."""
+
+    source: str
+    target: str
+    kind: str
+    flags: int
+    data: str
+
+
+def mounts(init: SmallInit) -> Iterator[Mount]:
+    """What it mounts. Raises UserError for a line that is none of an fstab."""
+    for line in init.mounts.splitlines():
+        fields = line.split()
+        if not fields or line.lstrip().startswith("#"):
+            continue
+        if not 3 <= len(fields) <= 6 or not fields[1].startswith("/"):
+            raise UserError(
+                f"small_init.mounts: this is no line of an fstab: {printable(line.strip())}",
+                hint="for example: proc /proc proc defaults",
+            )
+        options = fields[3].split(",") if len(fields) > 3 else []
+        flags = sum(_FLAGS.get(option, 0) for option in dict.fromkeys(options))
+        data = ",".join(option for option in options if option not in _FLAGS)
+        yield Mount(fields[0], fields[1], fields[2], flags, data)
+
+
+def command(init: SmallInit) -> list[str]:
+    """The program that it becomes, with its arguments. Raises UserError where that is none."""
+    try:
+        words = shlex.split(init.command)
+    except ValueError as error:
+        raise UserError(f"small_init.command: {error}: {printable(init.command)}") from error
+    if not words or not words[0].startswith("/"):
+        raise UserError(
+            f"small_init.command: expected a program by its whole path, got '{printable(init.command)}'"
+        )
+    return words
+
+
+def environment(init: SmallInit) -> list[str]:
+    """Its variables. Raises UserError for a line that sets none."""
+    found = [line for line in init.environment.splitlines() if line.strip()]
+    for line in found:
+        if not _VARIABLE.fullmatch(line):
+            raise UserError(f"small_init.environment: expected NAME=VALUE, got '{printable(line)}'")
+    return found
