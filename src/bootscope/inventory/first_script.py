@@ -14,6 +14,7 @@ from bootscope.inventory.start_scripts import expanded
 
 _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a|hu)?sh\b")
 _CONSOLE = re.compile(r"\s*\d?>{1,2}\s*/dev/console\b|\s*2>&1")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\\\]*\"")
 _SPECIAL = re.compile(r"[|&;<>(){}$`*?\[\]~]")
 """What only a shell understands."""
 
@@ -68,7 +69,7 @@ def _words(line: str) -> list[str] | None:
     """The words of a command; None where it takes a shell to understand it."""
     if line.startswith("#"):
         return []
-    bare = re.sub(r"'[^']*'", "", line)
+    bare = _QUOTED.sub("", line)
     if _SPECIAL.search(bare):
         return None
     try:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boards with another card, clock or core, by their names."""
+
+from __future__ import annotations
+
+import pytest
+
+from bootscope.analysis.timing import core_of
+from bootscope.boards.profile import load_board
+from bootscope.core.errors import UserError
+
+PLAIN = load_board("cubieboard")
+
+
+def test_a_card_is_faster_in_bandwidth_and_latency() -> None:
+    board = load_board("cubieboard:card=2x")
+    assert board.name == "cubieboard:card=2x"
+    assert board.card.bandwidth_bytes_per_s.value == 2 * PLAIN.card.bandwidth_bytes_per_s.value
+    assert board.card.command_latency_ns.value * 2 == PLAIN.card.command_latency_ns.value
+    assert load_board("cubieboard:card=ideal").card.title == PLAIN.card_classes["ideal"].title
+
+
+def test_changes_come_one_upon_the_other() -> None:
+    assert load_board("cubieboard:clock=0.5x").tick_ns == 2 * PLAIN.tick_ns
+    assert load_board("cubieboard:clock=0.5x:clock=2x").tick_ns == PLAIN.tick_ns
+
+
+def test_a_core_has_the_memory_that_is_said() -> None:
+    plain, slow = (core_of(load_board(f"cubieboard:core=cortex-a8{more}")) for more in ("", ":dram=0.5x"))
+    assert plain and slow
+    assert slow.costs.read_ns.value == 2 * plain.costs.read_ns.value
+    assert slow.geometry_id == plain.geometry_id
+
+
+def test_the_clock_of_a_board_with_a_core_is_the_cores() -> None:
+    board = load_board("cubieboard:core=cortex-a8:clock=2x")
+    core, plain = core_of(board), core_of(load_board("cubieboard:core=cortex-a8"))
+    assert core and plain
+    assert board.tick_ns == PLAIN.tick_ns
+    assert core.costs.clock_hz.value == 2 * plain.costs.clock_hz.value
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("cubieboard:", "unknown change of a board"),
+        ("cubieboard:colour=red", "unknown change of a board 'colour'"),
+        ("cubieboard:card=0x", "must be positive"),
+        ("cubieboard:card=golden", "unknown card class 'golden'"),
+        ("cubieboard:clock=3x", "unknown clock"),
+        ("cubieboard:clock=4x", "unknown clock"),
+        ("cubieboard:dram=2x", "modelled without one"),
+        ("cubieboard:core=cortex-a99", "unknown core"),
+        ("cubieboard:core=cortex-a53", "of architecture arm64"),
+        ("nowhere:card=2x", "unknown board 'nowhere'"),
+    ],
+)
+def test_what_a_board_cannot_be_is_refused(name: str, told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        load_board(name)

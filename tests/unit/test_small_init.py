@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first program in C: what it is made of, and the script whose work it does."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from bootscope.arch.registry import ARCHITECTURES
+from bootscope.builder.cache import Cache
+from bootscope.builder.plan import steps_of
+from bootscope.builder.progress import Progress
+from bootscope.builder.sources import Resolved
+from bootscope.builder.step import Context
+from bootscope.builder.steps import small_init
+from bootscope.core.errors import UserError
+from bootscope.inventory.first_script import FirstScript, first_script
+from bootscope.inventory.inventory import Inventory, Part
+from bootscope.system.changes import Change, apply
+from bootscope.system.load import LoadedSystem, check_system, load_system
+from bootscope.system.small_init import GLIBC, SmallInit, mounts
+
+ARM = ARCHITECTURES["arm"]
+MOUNTS = """
+# what  where  kind  options
+proc  /proc  proc
+tmpfs  /tmp  tmpfs  nosuid,size=4m,mode=1777  0  0
+"""
+
+
+def known(script: str, word: str = "init=/start") -> Inventory:
+    parts = frozenset({Part.COMMAND_LINE, Part.SCRIPTS})
+    return Inventory(parts=parts, command_line=word, scripts={"/start": script})
+
+
+def compiled(tmp_path: Path, init: SmallInit) -> Path:
+    """The program for this computer, where it can be run."""
+    (tmp_path / "plan.h").write_text(small_init.text_of(init))
+    options = ["-Wall", "-Werror", f"-I{tmp_path}", "-o", tmp_path / "init"]
+    subprocess.run(["gcc", *options, small_init.SOURCE], check=True)
+    return tmp_path / "init"
+
+
+def test_the_step_makes_a_static_program_for_the_target(tmp_path: Path) -> None:
+    for name in ("scratch", "out"):
+        (tmp_path / name).mkdir()
+    init = SmallInit(path="/init", command="/bin/true", mounts=MOUNTS, libc=GLIBC)
+    (step,) = small_init.steps(msgspec.structs.replace(load_system("stock").system, small_init=init), ARM)
+    cache = Cache(tmp_path / "cache")
+    step.work(Context({}, tmp_path / "scratch", tmp_path / "out", cache, Progress(), 1, False))
+    with (tmp_path / "out" / small_init.PROGRAM).open("rb") as opened:
+        elf = ELFFile(opened)
+        assert elf["e_machine"] == "EM_ARM"
+        assert not list(elf.iter_segments("PT_INTERP"))
+
+
+def test_options_that_are_flags_are_told_from_the_file_systems_own() -> None:
+    proc, tmp = mounts(SmallInit(path="/init", command="/bin/true", mounts=MOUNTS))
+    assert (proc.source, proc.target, proc.kind, proc.flags, proc.data) == ("proc", "/proc", "proc", 0, "")
+    assert (tmp.flags, tmp.data) == (2, "size=4m,mode=1777")
+
+
+def test_it_becomes_the_program_with_its_arguments_and_variables(tmp_path: Path) -> None:
+    command = r"""/bin/sh -c 'printf "%s|" "$A" "$HOME" "$0"' "a \" \ é ?? b" """
+    init = SmallInit(path="/init", command=command, environment='A=1 "2" $x', libc=GLIBC)
+    program = compiled(tmp_path, init)
+    found = subprocess.run([program], capture_output=True, check=True)
+    assert found.stdout.decode() == "A|".replace("A", '1 "2" $x') + '/|a " \\ é ?? b|'
+
+
+def test_what_it_cannot_mount_or_run_it_says(tmp_path: Path) -> None:
+    nowhere = "/nowhere-at-all"
+    init = SmallInit(path="/init", command=nowhere, mounts=f"proc {nowhere}/proc proc", libc=GLIBC)
+    found = subprocess.run([compiled(tmp_path, init)], capture_output=True, check=False)
+    assert found.returncode == 1
+    told = [f"small-init: cannot mount {nowhere}/proc", f"small-init: cannot run {nowhere}"]
+    assert found.stderr.decode().splitlines() == told
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("mounts", "proc /proc", "no line of an fstab"),
+        ("mounts", "proc proc proc", "no line of an fstab"),
+        ("command", "testcard", "whole path"),
+        ("command", "", "whole path"),
+        ("command", "/bin/sh 'a", "No closing quotation"),
+        ("environment", "A", "NAME=VALUE"),
+        ("path", "init", "whole path"),
+        ("libc", "musl", "nolibc"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_by_its_key(key: str, value: str, told: str) -> None:
+    loaded = load_system("stock")
+    init = msgspec.structs.replace(SmallInit(path="/init", command="/bin/true"), **{key: value})
+    with pytest.raises(UserError, match=rf"small_init\.{key}") as refused:
+        check_system(msgspec.structs.replace(loaded.system, small_init=init), loaded.path)
+    assert told in str(refused.value)
+
+
+def test_nolibc_is_that_of_a_kernel_that_is_compiled() -> None:
+    init = SmallInit(path="/init", command="/bin/true")
+    debian = msgspec.structs.replace(load_system("debian").system, small_init=init)
+    with pytest.raises(UserError, match="the kernel is prebuilt"):
+        small_init.steps(debian, ARM)
+
+
+def test_it_goes_into_the_root_file_system_and_nothing_else_is_made_again() -> None:
+    loaded = load_system("stock")
+    settings = {"small_init.path": "/sbin/small-init", "small_init.command": "/usr/bin/testcard"}
+    changed = LoadedSystem(apply(loaded.system, {"init": Change(settings=settings)}), loaded.path)
+    found = {name: Resolved("", "0" * 64, "here", "1") for name in ("uboot", "linux", "busybox")}
+    before, after = (
+        {step.name: step for step in steps_of(system, dict(found))} for system in (loaded, changed)
+    )
+    assert after.keys() - before.keys() == {small_init.NAME}
+    assert small_init.NAME in after["rootfs"].needs
+    for name in before.keys() - {"rootfs", "card"}:
+        assert before[name].inputs == after[name].inputs, name
+
+
+def test_a_script_that_mounts_and_starts_something_is_read() -> None:
+    script = """#!/bin/sh
+# what the product is for
+export LANG=C
+echo "Starting; please wait" > /dev/console
+mount -t proc proc /proc
+mount -o size=4m,noexec -t tmpfs tmpfs /tmp
+exec /usr/bin/player -i '/dev/video 0' > /dev/console 2>&1
+"""
+    told = FirstScript(
+        "proc /proc proc defaults\ntmpfs /tmp tmpfs size=4m,noexec",
+        "LANG=C",
+        "/usr/bin/player -i '/dev/video 0'",
+    )
+    assert first_script(known(script)) == told
+    assert first_script(known(script, "quiet rdinit=/start")) == told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mount -a",
+        "mount /proc",
+        "mount -n -t proc proc /proc",
+        "mount -t proc $what /proc",
+        "mount -t proc proc /proc &",
+        "if true; then",
+        "ifup eth0",
+        "cd /tmp",
+        'echo "unclosed',
+    ],
+)
+def test_a_script_that_does_something_else_is_not(line: str) -> None:
+    assert first_script(known(f"#!/bin/sh\n{line}\n/usr/bin/player\n")) is None
+
+
+def test_what_is_no_script_is_none() -> None:
+    assert first_script(known("#!/usr/bin/python3\nprint()\n")) is None
+    assert first_script(known("#!/bin/sh\n/bin/true\n", "init=/other")) is None
+    with pytest.raises(UserError):
+        first_script(Inventory(parts=frozenset()))
