@@ -2,6 +2,9 @@
 """A cross compiler out of a distribution's packages, for BusyBox and the application, in the place of the
 computer's own. Both link to the same C library: that of the computer's cross compiler, which goes into the
 root file system. So a change of the compiler is a change of the compiler alone.
+
+A compiler of another ABI (armel's for ARM) links to the C library that its packages bring. What it links must
+be static, as the root file system has the libraries of the computer's.
 """
 
 from __future__ import annotations
@@ -61,19 +64,19 @@ def step(source: Resolved, arch: Architecture) -> Step:
             (context.out / name).chmod(0o755)
 
     inputs: dict[str, object] = {"source": source.sha256, "call": _CALL, "folders": [PROGRAMS, _CALLED]}
-    return Step(NAME, "unpacking the compiler", 1, work, inputs, (), ("dpkg-deb",))
+    return Step(NAME, "unpacking the compiler", 2, work, inputs, (), ("dpkg-deb",))
 
 
 def _programs(tree: Path, arch: Architecture) -> Iterator[tuple[str, Path, str]]:
     """(path in the result, program, its first arguments)."""
-    triplet = arch.tools.triplet
-    inside = _only(tree, f"usr/lib*/gcc-cross/{triplet}/*/cc1").parent
+    inside = _only(tree, "usr/lib*/gcc-cross/*/*/cc1").parent
+    triplet = inside.parent.name
     begins = _only(tree, f"usr/lib/gcc-cross/{triplet}/*/libgcc.a").parent
     for name in ("cc1", "collect2"):
         yield f"{_CALLED}/{name}", inside / name, ""
-    library = f"/usr/{triplet}"
-    found = f'-B"$here/{_CALLED}/" -B"$here/{_TREE}/{begins.relative_to(tree)}/" -B{library}/lib/ '
-    found += f"-L{library}/lib -idirafter {library}/include -fno-use-linker-plugin "
+    library = f"/usr/{triplet}" if triplet == arch.tools.triplet else f"$here/{_TREE}/usr/{triplet}"
+    found = f'-B"$here/{_CALLED}/" -B"$here/{_TREE}/{begins.relative_to(tree)}/" -B"{library}/lib/" '
+    found += f'-L"{library}/lib" -idirafter "{library}/include" -fno-use-linker-plugin '
     yield f"{PROGRAMS}/{arch.tools.prefix}gcc", _only(tree, f"usr/bin/{triplet}-gcc-[0-9]*"), found
     for name in _BINUTILS:
         program = _only(tree, f"usr/bin/{triplet}-{name}")
