@@ -69,7 +69,8 @@ def step(source: Resolved, arch: Architecture) -> Step:
 
 def _programs(tree: Path, arch: Architecture) -> Iterator[tuple[str, Path, str]]:
     """(path in the result, program, its first arguments)."""
-    inside = _only(tree, "usr/lib*/gcc-cross/*/*/cc1").parent
+    places = (f"usr/lib*/gcc-cross/{name}/*/cc1" for name in (arch.tools.triplet, "*"))
+    inside = _only(tree, *places).parent
     triplet = inside.parent.name
     begins = _only(tree, f"usr/lib/gcc-cross/{triplet}/*/libgcc.a").parent
     for name in ("cc1", "collect2"):
