@@ -23,6 +23,8 @@ _FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
 _OF_CORE = ("dram", "l2", "dcache", "icache")
 _CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
 """A clock -> what it adds to the power of two that an instruction takes in ns."""
+_LEAST_SHIFT = 1
+"""With 1 ns an instruction boots of QEMU 10.0 do not leave the SPL (tried on cubieboard on 2026-11-26)."""
 
 
 def changed_board(board: Board, changes: str) -> Board:
@@ -72,10 +74,14 @@ def _clock(board: Board, value: str) -> Board:
     """The emulator's instructions take a power of two in ns; a core's clock is a figure of its own."""
     if isinstance(board.core, str):
         return _of_core(board, f"clock={value}")
-    shift = board.qemu.icount_shift.value + _CLOCKS.get(value, 0)
-    if value not in _CLOCKS or shift < 0:
-        can = [clock for clock, step in _CLOCKS.items() if board.qemu.icount_shift.value + step >= 0]
-        raise unknown("clock of a board without a core", value, can)
+    now = board.qemu.icount_shift.value
+    shift = now + _CLOCKS.get(value, 0)
+    if value not in _CLOCKS or shift < _LEAST_SHIFT:
+        can = [clock for clock, step in _CLOCKS.items() if now + step >= _LEAST_SHIFT]
+        raise UserError(
+            f"{board.name} cannot have clock={printable(value)}: without a core it can have {', '.join(can)}",
+            hint=f"with a core any: {board.name}{APART}core=cortex-a8{APART}clock={printable(value)}",
+        )
     told = Sourced(value=shift, source=f"{value} the clock of {board.name}")
     return msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, icount_shift=told))
 
