@@ -124,6 +124,19 @@ def test_no_console_leaves_out_every_byte() -> None:
     assert found.saving_ns == console_ns + (len(ERROR) - 1) * 2_000
 
 
+def test_the_kernels_console_leaves_the_boot_loaders_as_it_is() -> None:
+    story = boot()
+    phases = explained(story).timeline.phases
+    kernel_ns = sum(p.console_ns for p in phases[[p.name for p in phases].index("kernel") :])
+    whole, kernel = (predicted(story, f"{which}=921600") for which in ("console", "kernel-console"))
+    share = kernel_ns / sum(p.console_ns for p in phases)
+    assert 0 < share < 1
+    assert kernel.saving_ns == pytest.approx(whole.saving_ns * share, rel=0.01)
+    assert kernel.assumptions[0] == "the kernel and what it starts use 921600 baud"
+    with pytest.raises(UserError, match="exclude each other"):
+        predicted(story, "console=921600", "kernel-console=921600")
+
+
 def test_without_a_boot_delay_u_boot_does_not_count_down() -> None:
     """Its other delays, also those of a function called do_bootz, are none of that."""
     assert predicted(boot(), "bootdelay=0").predicted_ns == total_ns(boot(countdown=False))

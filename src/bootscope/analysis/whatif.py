@@ -33,6 +33,7 @@ KNOWN = {
     "quiet": "the kernel prints no messages on the console",
     "no-console": "nothing is written to the console at all",
     "console=BAUD": "the console runs at another baud rate",
+    "kernel-console=BAUD": "the same from the kernel's start on",
     "bootdelay=0": "the boot loader does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
     "flat-boot": "the boot loader runs the commands of its script at once, without looking for it",
@@ -107,11 +108,11 @@ def predict(
 
 
 def _check_contradictions(changes: list[str]) -> None:
-    for name in ("console=", "card=", "compression=", "rootfs=", "memory="):
-        found = [change for change in changes if change.startswith(name)]
+    for names in (("console=", "kernel-console="), "card=", "compression=", "rootfs=", "memory="):
+        found = [change for change in changes if change.startswith(names)]
         if len(found) > 1:
             listed = " and ".join(f"'{printable(change)}'" for change in found)
-            raise UserError(f"{listed} exclude each other", hint=f"one {name}")
+            raise UserError(f"{listed} exclude each other", hint=f"one {found[0].partition('=')[0]}=")
     if {"bootz", "uimage"} <= set(changes):
         raise UserError(
             "'bootz' and 'uimage' exclude each other", hint="a kernel either has a header or has none"
@@ -143,6 +144,7 @@ _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {
     "memory=": lambda plan, evidence, steps, value: whatif_kernel.memory(plan, evidence, value),
     "function:": lambda plan, evidence, steps, value: whatif_kernel.function(plan, value),
     "kernel-bytes=": lambda plan, evidence, steps, value: whatif_kernel.kernel_bytes(plan, evidence, value),
+    "kernel-console=": lambda plan, evidence, steps, value: _kernel_console(plan, evidence, value),
     "console=": lambda plan, evidence, steps, value: _console(plan, value),
     "card=": lambda plan, evidence, steps, value: _card(plan, value),
     "first:": whatif_programs.before_others,
@@ -185,15 +187,23 @@ def _loader_silent(plan: Plan, evidence: Evidence) -> None:
     plan.assume("the boot loaders print nothing at all")
 
 
+def _kernel_console(plan: Plan, evidence: Evidence, value: str) -> None:
+    kernel = next((p for p in evidence.timeline.phases if p.name == "kernel"), None)
+    if not kernel:
+        raise UserError("the boot does not come to the kernel, whose console it is about")
+    plan.rate_from = evidence.index_at(kernel.start_ns)
+    _console(plan, value, "the kernel and what it starts use")
+
+
 _READABLE = 40
 """A receiver takes a rate that is off by a fortieth of it, hardly more."""
 
 
-def _console(plan: Plan, value: str) -> None:
+def _console(plan: Plan, value: str, whose: str = "boot loader and kernel both use") -> None:
     if not re.fullmatch(r"[0-9]{1,8}", value) or not 300 <= int(value) <= 10_000_000:
         raise UserError(f"'{printable(value)}' is not a baud rate", hint="for example console=921600")
     plan.byte_ns, real = plan.board.console_called(plan.board.console).at_rate(int(value))
-    plan.assume(f"boot loader and kernel both use {value} baud")
+    plan.assume(f"{whose} {value} baud")
     if abs(real - int(value)) * _READABLE > int(value):
         plan.assume(f"the UART's clock gives {real} baud, and the receiver accepts that")
 

@@ -115,6 +115,8 @@ class Plan:
     board: Board
     ground: Ground
     byte_ns: int | None = None
+    rate_from: int = 0
+    """The record from which on `byte_ns` is what a byte of the console takes."""
     dropped: set[int] = field(default_factory=set)
     gone: list[tuple[int, int]] = field(default_factory=list)
     """Stretches of board time that do not happen."""
@@ -196,7 +198,7 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
         return int(kernel * (1 - plan.kernel_share))
     events = _happening(evidence, plan, gone)
     if plan.byte_ns is not None:
-        events = (_at_rate(e, plan.byte_ns) for e in events)
+        events = (_at_rate(e, plan.byte_ns) if e.index >= plan.rate_from else e for e in events)
     before = sum(cost.ns for cost in evidence.costs)
     after, kernel = 0, 0
     for index, ns in costs_ns(evidence.records, events, plan.board):

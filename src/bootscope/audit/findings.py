@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bootscope.audit.forecast import LEFT_OUT, can_be_told, forecast
+from bootscope.boards.changed import APART
 from bootscope.changes.applies import not_known, why_not
 from bootscope.changes.compose import with_known_values
 from bootscope.changes.experiment import title
@@ -82,8 +83,8 @@ def audit(facts: Inventory) -> Audit:
 def _other_goal(recipe: Recipe) -> str:
     """Why a recipe is not for making this system's boot shorter; empty for all but those that are for one
     milestone, and those that are other hardware."""
-    if "board" in recipe.change.settings:
-        return "it is another board: try it"
+    if APART in str(recipe.change.settings.get("board", "")):
+        return "it is other hardware: try it"
     return f"it makes {recipe.milestone} sooner, not the whole boot: try it" if recipe.milestone else ""
 
 
