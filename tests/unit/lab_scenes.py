@@ -64,9 +64,11 @@ SYSTEMS = {
 
 
 def home(recipe: Recipe) -> System:
-    """A system that a recipe is for, where it names its board or what comes before its boot loader; else the
-    reference system."""
+    """A system that a recipe is for, where it names its board, what comes before its boot loader or where its
+    application comes from; else the reference system."""
     wanted = recipe.applies.settings
+    if "application.configured.source" in wanted:
+        return load_system("stock-player").system
     board = "virt-arm64" if wanted.get("firmware.platform") == "qemu" else "cubieboard"
     return load_system(SYSTEMS[str(wanted.get("board", board))]).system
 

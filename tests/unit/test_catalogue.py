@@ -28,7 +28,7 @@ from bootscope.inventory.recorded import Recorded
 from bootscope.inventory.values import FOUND, PLACEHOLDER, VALUES
 from bootscope.kbuild.kconfig import written
 from bootscope.system import load
-from bootscope.system.changes import TREES, Change, apply, conflicts
+from bootscope.system.changes import TREES, Change, apply, conflicts, with_words
 from bootscope.system.filesystems import DRIVERS
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
 from bootscope.techniques import model
@@ -69,9 +69,10 @@ def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def of_base(found: Recorded, own: Change) -> Recorded:
-    """What is known of the stock system, with the start scripts of a technique's base."""
-    written = {path: text for path, text in own.write.items() if path.startswith("/etc/init.d/")}
-    return replace(found, scripts={**found.scripts, **written})
+    """What is known of the stock system, with the scripts and the command line of a technique's base."""
+    written = {path: text for path, text in own.write.items() if text.startswith("#!")}
+    line = with_words(found.words, own.command_line, own.command_line_drop)
+    return replace(found, scripts={**found.scripts, **written}, command_line=line)
 
 
 # ---- the whole ----

@@ -225,10 +225,10 @@ _MAY_LACK = ("initramfs",)
 
 
 def _whole(value: Any, there: Any) -> Any:
-    """A value; in a list, what is there already in the place of SAME."""
+    """A value; in a list, what is there already in the place of SAME, without what the list itself names."""
     if not isinstance(value, tuple) or SAME not in value:
         return value
-    found = there if isinstance(there, list | tuple) else ()
+    found = [item for item in there if item not in value] if isinstance(there, list | tuple) else []
     at = value.index(SAME)
     return (*value[:at], *found, *value[at + 1 :])
 
