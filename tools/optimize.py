@@ -95,7 +95,14 @@ QT = Reference(
     "the SPL's start",
     ("The system is that of the story [qt-2009](stories/qt-2009.md), before its first step.", _SEARCH),
 )
-REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64, RISCV64, QT)}
+PLAYER = Reference(
+    "stock-player",
+    "A video player, optimized",
+    "-player",
+    "the SPL's start",
+    ("ffmpeg shows what a camera sees. The picture must stay the same.", _SEARCH),
+)
+REFERENCES = {one.system: one for one in (STOCK, SYSTEMD, ARM64, RISCV64, QT, PLAYER)}
 _ROM = "rom"
 
 

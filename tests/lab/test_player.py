@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system stock-player, with an ffmpeg that has only what it needs: its own configure script builds it, and
+"""The system stock-player, with an ffmpeg that has only what it needs, built by its own configure script:
 it shows what the kernel's camera sees."""
 
 from __future__ import annotations
