@@ -86,6 +86,13 @@ def test_each_step_is_done_to_what_the_one_before_it_left(
     assert score["own_ratio"] == pytest.approx(first_ns / (first_ns - 23 * MS))
 
 
+def test_a_story_may_begin_with_techniques(main_here: Command, bench: Pretended, short: Path) -> None:  # noqa: F811
+    short.write_text(STORY.format(more='techniques = ["kernel-allnoconfig-up"]\n'))
+    assert main_here("reproduce", "short").returncode == 0
+    assert {loaded.system.kernel.defconfig for loaded, _, _ in bench.seen} == {"allnoconfig"}
+    assert {loaded.system.name for loaded, _, _ in bench.seen} == {"stock.short"}
+
+
 def test_a_step_that_fails_leaves_the_next_one_what_was_there_before(
     main_here: Command,
     bench: Pretended,  # noqa: F811
