@@ -177,8 +177,9 @@ def to_measure(system: str, only: Collection[str], known: Collection[str]) -> li
         for name, recipe in found.recipes.items():
             spec = title(found, name)
             # What does not apply is not proposed, so there is nothing to prove, unless it brings a base, or
-            # is for one milestone, which no audit is about.
-            applies = spec in applying or recipe.base.claims() or recipe.milestone
+            # is for one milestone or other hardware, which no audit is about.
+            other_board = "board" in recipe.change.settings
+            applies = spec in applying or recipe.base.claims() or recipe.milestone or other_board
             if applies and (not only or found.id in only) and spec not in known:
                 specs.append(spec)
     return specs
