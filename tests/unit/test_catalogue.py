@@ -15,6 +15,8 @@ import pytest
 
 from bootscope.analysis import whatif
 from bootscope.audit.forecast import LEFT_OUT
+from bootscope.boards.changed import core_of
+from bootscope.boards.profile import load_board
 from bootscope.capture import objects
 from bootscope.capture.record import SYSCALL_FILE, WatchNames
 from bootscope.capture.store import Store
@@ -69,10 +71,11 @@ def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def of_base(found: Recorded, own: Change) -> Recorded:
-    """What is known of the stock system, with the scripts and the command line of a technique's base."""
+    """What is known of the stock system with what a technique's base brings."""
     written = {path: text for path, text in own.write.items() if text.startswith("#!")}
     line = with_words(found.words, own.command_line, own.command_line_drop)
-    return replace(found, scripts={**found.scripts, **written}, command_line=line)
+    settings = {**found.settings, **{key: str(value) for key, value in own.settings.items()}}
+    return replace(found, scripts={**found.scripts, **written}, command_line=line, settings=settings)
 
 
 # ---- the whole ----
@@ -195,6 +198,7 @@ def test_a_recipe_makes_a_system_of_one_that_it_is_for(
     )
     made = apply(base, {"it": change})
     load.check_system(made, loaded.path)
+    core_of(load_board(made.board))
     assert made != base
     assert apply(made, {"it": change}) == made
     assert conflicts({"a": change, "b": change}) == []

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import cast
+
 import pytest
 
-from bootscope.analysis.timing import core_of
-from bootscope.boards.profile import load_board
+from bootscope.boards.changed import core_of
+from bootscope.boards.profile import board_dir, load_board
 from bootscope.core.errors import UserError
+from bootscope.emulator import recording
+from bootscope.emulator.subject import Subject
 
 PLAIN = load_board("cubieboard")
 
@@ -40,6 +45,32 @@ def test_the_clock_of_a_board_with_a_core_is_the_cores() -> None:
     assert core.costs.clock_hz.value == 2 * plain.costs.clock_hz.value
 
 
+def test_changes_of_a_core_come_one_upon_the_other() -> None:
+    plain = core_of(load_board("cubieboard:core=cortex-a8"))
+    twice = core_of(load_board("cubieboard:core=cortex-a8:clock=0.5x:dram=0.5x:clock=2x:dram=2x"))
+    assert plain and twice
+    assert twice.costs.clock_hz.value == plain.costs.clock_hz.value
+    assert twice.costs.read_ns.value == plain.costs.read_ns.value
+    other = core_of(load_board("cubieboard:core=cortex-a8:l2=off"))
+    assert other and other.geometry_id != plain.geometry_id
+    assert core_of(load_board("cubieboard:core=cortex-a8:l2=off:core=cortex-a8")) == plain
+
+
+def test_a_file_with_a_colon_in_its_path_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "my:boards" / "mine.toml"
+    path.parent.mkdir()
+    path.write_text((board_dir() / "cubieboard.toml").read_text())
+    assert load_board(str(path)).card == PLAIN.card
+    assert load_board(f"{path}:card=ideal").card.title == PLAIN.card_classes["ideal"].title
+
+
+def test_a_board_with_other_caches_is_counted_for_these(tmp_path: Path) -> None:
+    board = load_board("cubieboard:core=cortex-a8:l2=off")
+    task = recording.Task(cast(Subject, None), board, tmp_path, "init")
+    (counted,) = recording._counting(task).limits.timing
+    assert counted == core_of(board)
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -50,6 +81,8 @@ def test_the_clock_of_a_board_with_a_core_is_the_cores() -> None:
         ("cubieboard:clock=3x", "cannot have clock=3x"),
         ("cubieboard:clock=2x", "without a core it can have 0.5x, 0.25x"),
         ("cubieboard:dram=2x", "modelled without one"),
+        ("cubieboard:core=cortex-a8:dram=bananas", "bananas"),
+        ("cubieboard:" + ":".join(["clock=0.25x"] * 5), "cannot have clock=0.25x"),
         ("cubieboard:core=cortex-a99", "unknown core"),
         ("cubieboard:core=cortex-a53", "of architecture arm64"),
         ("nowhere:card=2x", "unknown board 'nowhere'"),

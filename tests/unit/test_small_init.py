@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,18 +19,21 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context
 from bootscope.builder.steps import small_init
+from bootscope.buildtrees.changeset import read_folder
+from bootscope.buildtrees.output import Output, settings_by_hand
+from bootscope.changes.change_files import fragments, write
 from bootscope.core.errors import UserError
 from bootscope.inventory.first_script import FirstScript, first_script
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, check_system, load_system
-from bootscope.system.small_init import GLIBC, SmallInit, mounts
+from bootscope.system.small_init import GLIBC, SmallInit, mounts_of
 
 ARM = ARCHITECTURES["arm"]
 MOUNTS = """
 # what  where  kind  options
 proc  /proc  proc
-tmpfs  /tmp  tmpfs  nosuid,size=4m,mode=1777  0  0
+tmpfs  /tmp  tmpfs  nosuid,rw,nofail,size=4m,mode=1777  0  0
 """
 
 
@@ -40,7 +45,8 @@ def known(script: str, word: str = "init=/start") -> Inventory:
 def compiled(tmp_path: Path, init: SmallInit) -> Path:
     """The program for this computer, where it can be run."""
     (tmp_path / "plan.h").write_text(small_init.text_of(init))
-    options = ["-Wall", "-Werror", f"-I{tmp_path}", "-o", tmp_path / "init"]
+    options = ["-O2", "-D_FORTIFY_SOURCE=2", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}"]
+    options += ["-o", str(tmp_path / "init")]
     subprocess.run(["gcc", *options, small_init.SOURCE], check=True)
     return tmp_path / "init"
 
@@ -59,7 +65,7 @@ def test_the_step_makes_a_static_program_for_the_target(tmp_path: Path) -> None:
 
 
 def test_options_that_are_flags_are_told_from_the_file_systems_own() -> None:
-    proc, tmp = mounts(SmallInit(path="/init", command="/bin/true", mounts=MOUNTS))
+    proc, tmp = mounts_of(MOUNTS)
     assert (proc.source, proc.target, proc.kind, proc.flags, proc.data) == ("proc", "/proc", "proc", 0, "")
     assert (tmp.flags, tmp.data) == (2, "size=4m,mode=1777")
 
@@ -68,7 +74,8 @@ def test_it_becomes_the_program_with_its_arguments_and_variables(tmp_path: Path)
     command = r"""/bin/sh -c 'printf "%s|" "$A" "$HOME" "$0"' "a \" \ é ?? b" """
     init = SmallInit(path="/init", command=command, environment='A=1 "2" $x', libc=GLIBC)
     program = compiled(tmp_path, init)
-    found = subprocess.run([program], capture_output=True, check=True)
+    there = {"A": "0", "HOME": "/", "TERM": "linux"}
+    found = subprocess.run([program], capture_output=True, check=True, env=there)
     assert found.stdout.decode() == "A|".replace("A", '1 "2" $x') + '/|a " \\ é ?? b|'
 
 
@@ -84,13 +91,19 @@ def test_what_it_cannot_mount_or_run_it_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("mounts", "proc /proc", "no line of an fstab"),
-        ("mounts", "proc proc proc", "no line of an fstab"),
+        ("mounts", "proc /proc", "cannot mount this"),
+        ("mounts", "proc proc proc", "cannot mount this"),
+        ("mounts", "UUID=12-34 /data ext4", "cannot mount this"),
+        ("mounts", "/root.img /data ext4 loop", "cannot mount this"),
+        ("mounts", "/dev/sda1 /my\\040data ext4", "cannot mount this"),
         ("command", "testcard", "whole path"),
         ("command", "", "whole path"),
         ("command", "/bin/sh 'a", "No closing quotation"),
         ("environment", "A", "NAME=VALUE"),
         ("path", "init", "whole path"),
+        ("path", "/", "whole path"),
+        ("path", "/../init", "whole path"),
+        ("command", "/bin/a\0b", "whole path"),
         ("libc", "musl", "nolibc"),
     ],
 )
@@ -111,7 +124,10 @@ def test_nolibc_is_that_of_a_kernel_that_is_compiled() -> None:
 
 def test_it_goes_into_the_root_file_system_and_nothing_else_is_made_again() -> None:
     loaded = load_system("stock")
-    settings = {"small_init.path": "/sbin/small-init", "small_init.command": "/usr/bin/testcard"}
+    settings: dict[str, Any] = {
+        "small_init.path": "/sbin/small-init",
+        "small_init.command": "/usr/bin/testcard",
+    }
     changed = LoadedSystem(apply(loaded.system, {"init": Change(settings=settings)}), loaded.path)
     found = {name: Resolved("", "0" * 64, "here", "1") for name in ("uboot", "linux", "busybox")}
     before, after = (
@@ -130,12 +146,12 @@ export LANG=C
 echo "Starting; please wait" > /dev/console
 mount -t proc proc /proc
 mount -o size=4m,noexec -t tmpfs tmpfs /tmp
-exec /usr/bin/player -i '/dev/video 0' > /dev/console 2>&1
+exec /usr/bin/player -i '/dev/video 0' -t '> /dev/console' > /dev/console 2>&1 # the product
 """
     told = FirstScript(
         "proc /proc proc defaults\ntmpfs /tmp tmpfs size=4m,noexec",
         "LANG=C",
-        "/usr/bin/player -i '/dev/video 0'",
+        "/usr/bin/player -i '/dev/video 0' -t '> /dev/console'",
     )
     assert first_script(known(script)) == told
     assert first_script(known(script, "quiet rdinit=/start")) == told
@@ -152,11 +168,54 @@ exec /usr/bin/player -i '/dev/video 0' > /dev/console 2>&1
         "if true; then",
         "ifup eth0",
         "cd /tmp",
+        "/sbin/mdev -s",
+        "/bin/sleep 1",
+        "LANG=C",
+        "mount -t ext4 UUID=12-34 /data",
+        "mount -t ext4 -o loop /root.img /data",
+        "mount -t ext4 /dev/sda1 data",
         'echo "unclosed',
     ],
 )
 def test_a_script_that_does_something_else_is_not(line: str) -> None:
     assert first_script(known(f"#!/bin/sh\n{line}\n/usr/bin/player\n")) is None
+
+
+def test_options_that_are_given_one_by_one_are_all_kept() -> None:
+    found = first_script(
+        known("#!/bin/sh\nmount -o ro -t ext4 -o noatime /dev/sda1 /data\n/usr/bin/player\n")
+    )
+    assert found and found.mounts == "/dev/sda1 /data ext4 ro,noatime"
+
+
+def test_what_an_application_is_followed_by_does_not_count() -> None:
+    script = "#!/bin/sh\nmount -t proc proc /proc\n/usr/bin/player\npoweroff\n"
+    assert first_script(known(script)) is None
+    there = replace(known(script), settings={"application.path": "/usr/bin/player"})
+    found = first_script(there)
+    assert found and found.command == "/usr/bin/player"
+
+
+def test_who_builds_it_is_given_its_sources(tmp_path: Path) -> None:
+    """In the folder of a search, and in what is written for a build system, where it comes first by hand."""
+    settings: dict[str, Any] = {
+        "small_init.path": "/sbin/small-init",
+        "small_init.command": "/usr/bin/testcard",
+        "small_init.mounts": MOUNTS,
+    }
+    change = Change(command_line=("init=/sbin/small-init",), settings=settings)
+    system = apply(load_system("stock").system, {"it": change})
+    texts = fragments(system, [change])
+    assert '"/usr/bin/testcard"' in texts["small-init/plan.h"]
+    assert texts["small-init/small_init.c"] == small_init.SOURCE.read_text()
+    write(tmp_path / "changes", system, {"app-mount-in-c": change})
+    read, _, _ = read_folder(tmp_path / "changes")
+    assert read.settings["small_init.command"] == "/usr/bin/testcard"
+    out = Output()
+    settings_by_hand(out, dict(read.settings))
+    assert out.files["small-init/plan.h"] == texts["small-init/plan.h"]
+    assert "without it the board does not boot" in out.by_hand[0]
+    assert out.lost == []
 
 
 def test_what_is_no_script_is_none() -> None:

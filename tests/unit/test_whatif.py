@@ -126,7 +126,9 @@ def test_no_console_leaves_out_every_byte() -> None:
 
 def test_the_kernels_console_leaves_the_boot_loaders_as_it_is() -> None:
     story = Story().hook("uboot.start").work(5 * MS).typed(b"U-Boot 2025.01 is here\n", 2_000).work(9 * MS)
-    story.hook("kernel.start").work(30 * MS).typed(INFO, 2_000).work(1 * MS).hook("kernel.init", text=b"/init")
+    story.hook("kernel.start").work(30 * MS).typed(INFO, 2_000).work(1 * MS).hook(
+        "kernel.init", text=b"/init"
+    )
     story.work(20 * MS).sample()
     phases = explained(story).timeline.phases
     kernel_ns = sum(p.console_ns for p in phases[[p.name for p in phases].index("kernel") :])

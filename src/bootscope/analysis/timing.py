@@ -3,22 +3,11 @@
 
 from __future__ import annotations
 
-from bootscope.boards.profile import Board
 from bootscope.capture import counted
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
-from bootscope.cores.changes import changed
 from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.timeline.core_time import Timing
-
-
-def core_of(board: Board) -> Core | None:
-    """The core that a board profile names, if it does, as the board has it. Raises UserError for an unknown
-    one, and for changes that it cannot have."""
-    if not isinstance(board.core, str):
-        return None
-    core = load_core(board.core)
-    return changed(core, board.core_changes).core if isinstance(board.core_changes, tuple) else core
 
 
 def core_counted(run: StoredRun) -> Core | None:

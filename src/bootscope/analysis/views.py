@@ -163,6 +163,12 @@ def view(
     Raises UserError for a core whose caches nothing was counted for.
     """
     boot = choose_boot(run, number)
+    if board and board.tick_ns != run.info.board.tick_ns:
+        raise UserError(
+            f"run {run.info.run_id} was recorded with {run.info.board.tick_ns} ns an instruction, "
+            f"board {board.name} has {board.tick_ns}",
+            hint=f"another clock needs another boot: bootscope record SYSTEM --board {board.name}",
+        )
     timing = _timing(run, boot, board or run.info.board, core)
     index = Index(run, boot) if indexed and not board and not timing else None
 
@@ -180,7 +186,8 @@ def view(
 def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -> Timing | None:
     if core is None and not isinstance(board.core, str):
         return None
-    from bootscope.analysis.timing import core_of, timing_of
+    from bootscope.analysis.timing import timing_of
+    from bootscope.boards.changed import core_of
 
     core = core or core_of(board)
     return timing_of(run, boot, core) if core else None

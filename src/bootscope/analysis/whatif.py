@@ -33,7 +33,7 @@ KNOWN = {
     "quiet": "the kernel prints no messages on the console",
     "no-console": "nothing is written to the console at all",
     "console=BAUD": "the console runs at another baud rate",
-    "kernel-console=BAUD": "the same from the kernel's start on",
+    "kernel-console=BAUD": "the kernel's console, and what runs after it, has another rate",
     "bootdelay=0": "the boot loader does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
     "flat-boot": "the boot loader runs the commands of its script at once, without looking for it",

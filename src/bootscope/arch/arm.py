@@ -152,6 +152,7 @@ ARM = Architecture(
     ),
     tools=ToolChain(
         triplet="arm-linux-gnueabihf",
+        other_abis=("arm-linux-gnueabi",),
         debian="armhf",
         kernel="arm",
         mkimage="arm",

@@ -198,6 +198,8 @@ class ToolChain:
     """Files of the C library that a root file system needs, the program loader first."""
     library_flags: int
     """How glibc marks a library of this architecture in /etc/ld.so.cache (sysdeps/generic/ldconfig.h)."""
+    other_abis: tuple[str, ...] = ()
+    """Triplets of compilers for the same processors whose programs have other libraries."""
 
     @property
     def prefix(self) -> str:

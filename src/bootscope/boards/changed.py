@@ -11,7 +11,8 @@ import msgspec
 
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
-from bootscope.cores.profile import load_core
+from bootscope.cores.changes import changed
+from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.devices.model import CardClass
 
 if TYPE_CHECKING:
@@ -23,8 +24,17 @@ _FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
 _OF_CORE = ("dram", "l2", "dcache", "icache")
 _CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
 """A clock -> what it adds to the power of two that an instruction takes in ns."""
-_LEAST_SHIFT = 1
-"""With 1 ns an instruction boots of QEMU 10.0 do not leave the SPL (tried on cubieboard on 2026-11-26)."""
+_SHIFTS = range(1, 11)
+"""With 1 ns an instruction (0) boots of QEMU 10.0 do not leave the SPL: tried on cubieboard, 2026-11-26."""
+_FILE = ".toml"
+
+
+def parted(name: str) -> tuple[str, str]:
+    """(a board's name or file, what is changed of it): the second is empty for a board as it is."""
+    end = name.find(_FILE)
+    start = end + len(_FILE) if end >= 0 else 0
+    plain, _, changes = name[start:].partition(APART)
+    return name[:start] + plain, changes
 
 
 def changed_board(board: Board, changes: str) -> Board:
@@ -43,6 +53,19 @@ def changed_board(board: Board, changes: str) -> Board:
         else:
             raise unknown("change of a board", key, [*_CHANGES, *_OF_CORE])
     return msgspec.structs.replace(board, name=f"{name}{APART}{changes}")
+
+
+def core_of(board: Board) -> Core | None:
+    """The core that a board names, with what is changed of it; None where it names none.
+
+    Raises UserError for an unknown one, and for changes that it cannot have.
+    """
+    if not isinstance(board.core, str):
+        return None
+    core = load_core(board.core)
+    for change in board.core_changes if isinstance(board.core_changes, tuple) else ():
+        core = changed(core, (change,)).core
+    return core
 
 
 def with_card(board: Board, value: str) -> Board:
@@ -75,14 +98,13 @@ def _clock(board: Board, value: str) -> Board:
     if isinstance(board.core, str):
         return _of_core(board, f"clock={value}")
     now = board.qemu.icount_shift.value
-    shift = now + _CLOCKS.get(value, 0)
-    if value not in _CLOCKS or shift < _LEAST_SHIFT:
-        can = [clock for clock, step in _CLOCKS.items() if now + step >= _LEAST_SHIFT]
+    can = [clock for clock, step in _CLOCKS.items() if now + step in _SHIFTS]
+    if value not in can:
         raise UserError(
             f"{board.name} cannot have clock={printable(value)}: without a core it can have {', '.join(can)}",
-            hint=f"with a core any: {board.name}{APART}core=cortex-a8{APART}clock={printable(value)}",
+            hint=f"with a core any: {board.name}{APART}core={_a_core(board)}{APART}clock={printable(value)}",
         )
-    told = Sourced(value=shift, source=f"{value} the clock of {board.name}")
+    told = Sourced(value=now + _CLOCKS[value], source=f"{value} the clock of {board.name}")
     return msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, icount_shift=told))
 
 
@@ -91,19 +113,27 @@ def _core(board: Board, value: str) -> Board:
     if core.architecture != board.architecture:
         raise UserError(
             f"core {printable(value)} is of architecture {core.architecture}, "
-            f"board {board.name} of {board.architecture}"
+            f"board {board.name} of {board.architecture}",
+            hint=f"for example {board.name}{APART}core={_a_core(board)}",
         )
-    return msgspec.structs.replace(board, core=value)
+    return msgspec.structs.replace(board, core=value, core_changes=msgspec.UNSET)
+
+
+def _a_core(board: Board) -> str:
+    """A core that the board may have, for hints."""
+    return next((n for n in core_names() if load_core(n).architecture == board.architecture), "FILE.toml")
 
 
 def _of_core(board: Board, change: str) -> Board:
     if not isinstance(board.core, str):
         raise UserError(
             f"{printable(change)} is a change of a core, and {board.name} is modelled without one",
-            hint=f"name one first: {board.name}{APART}core=cortex-a8{APART}{printable(change)}",
+            hint=f"name one first: {board.name}{APART}core={_a_core(board)}{APART}{printable(change)}",
         )
     there = board.core_changes if isinstance(board.core_changes, tuple) else ()
-    return msgspec.structs.replace(board, core_changes=(*there, change))
+    board = msgspec.structs.replace(board, core_changes=(*there, change))
+    core_of(board)  # refuses what the core cannot have, before anything is booted
+    return board
 
 
 _CHANGES: dict[str, Callable[[Board, str], Board]] = {"card": with_card, "clock": _clock, "core": _core}

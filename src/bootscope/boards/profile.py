@@ -13,7 +13,7 @@ import msgspec
 from bootscope.arch.arm import ARM
 from bootscope.arch.model import Architecture, Opcode
 from bootscope.arch.registry import ARCHITECTURES
-from bootscope.boards.changed import APART, changed_board
+from bootscope.boards.changed import changed_board, parted
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
@@ -155,12 +155,12 @@ def load_board(name: str) -> Board:
 
     Raises UserError for an unknown name, a file that does not describe a board, or such a change.
     """
-    name, apart, changes = name.partition(APART)
-    path = find("board", name, board_dir())
+    plain, changes = parted(name)
+    path = find("board", plain, board_dir())
     board = load(path, Board)
     _check(board, path)
     board = msgspec.structs.replace(board, qemu=_completed(board.qemu, board.arch))
-    return changed_board(board, changes) if apart else board
+    return changed_board(board, changes) if plain != name else board
 
 
 def _completed(q: Qemu, arch: Architecture) -> Qemu:

@@ -48,7 +48,8 @@ class Outlook:
         missing = {f"unpack-{name}" for name, source in found.items() if not source}
         ids: dict[str, str] = {}
         for step in steps:
-            unknown = step.name in missing or any(ids[need] == UNKNOWN for need in step.needs)
+            unfetched = step.name in missing or step.inputs.get("source") == UNKNOWN
+            unknown = unfetched or any(ids[need] == UNKNOWN for need in step.needs)
             ids[step.name] = UNKNOWN if unknown else step.step_id(ids)
         cached = {step.name for step in steps if ids[step.name] != UNKNOWN and cache.find(ids[step.name])}
         return cls(cache, found, steps, ids, cached, _needed(steps, cached))

@@ -9,13 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+import msgspec
+
+from bootscope.builder.steps import small_init
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.openwrt_sources import Sources
-from bootscope.core.errors import printable
+from bootscope.core.errors import UserError, printable
 from bootscope.kbuild.kconfig import fragment
 from bootscope.system.changes import Change
 from bootscope.system.model import Symbols
+from bootscope.system.small_init import SmallInit
 
 _ESCAPED = r"\\\1"
 _GLOB = re.compile(r"([*?\[\]\\])")
@@ -149,15 +153,37 @@ _SAID = {
     "card.raw_sector": "the layout of the card",
     "card.raw_kernel": "the layout of the card",
     "card.root_sectors": "the layout of the card",
+    "busybox.libc": "BusyBox was linked against another C library",
+    "toolchain": "BusyBox and the application were compiled by another compiler",
     "uboot.script": "the commands that U-Boot ran there",
 }
 
 
 def settings_by_hand(out: Output, settings: dict[str, object]) -> None:
-    """Settings that nothing of the build system stands for."""
+    """Settings that nothing of the build system stands for; a first program is written as C."""
+    _small_init(out, settings)
     for key, value in sorted(settings.items()):
         said = f"{_SAID[key]}: " if key in _SAID else ""
         out.lost.append(f"{said}{key} = {printable(str(value))}")
+
+
+def _small_init(out: Output, settings: dict[str, object]) -> None:
+    """Writes the C sources of a first program, without which the board does not boot: they come first."""
+    own = {key: settings.pop(key) for key in list(settings) if key.startswith("small_init.")}
+    if not own:
+        return
+    try:
+        init = msgspec.convert({key.partition(".")[2]: value for key, value in own.items()}, SmallInit)
+        out.files |= small_init.sources(init)
+    except (msgspec.ValidationError, UserError) as error:
+        out.lost.append(f"the first program cannot be made: {printable(str(error))}")
+        return
+    command = "${CROSS_COMPILE}gcc -Os -static -s -o small-init small_init.c"
+    out.by_hand.insert(
+        0,
+        f"compile DIR/{small_init.NAME}/small_init.c and install it as {printable(init.path)}; "
+        f"without it the board does not boot: {command}",
+    )
 
 
 def options_by_hand(out: Output, changes: ChangeSet) -> None:

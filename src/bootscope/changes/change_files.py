@@ -7,6 +7,7 @@ command-line-words.txt                        what is different in it: +word, -n
 rootfs/...                                    files to lay over the root file system
 rootfs-remove.txt                             patterns of what to take out of it
 settings.toml                                 what else is different, as keys of a system file
+small-init/...                                a first program of C, to be compiled
 report.html                                   how it was found
 README.md                                     which techniques, with what they take away
 """
@@ -18,12 +19,16 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 
+import msgspec
+
+from bootscope.builder.steps import small_init
 from bootscope.changes.compose import symbols_of
 from bootscope.core.errors import UserError
 from bootscope.core.settings import as_toml
 from bootscope.kbuild.kconfig import fragment
-from bootscope.system.changes import TREES, Change
+from bootscope.system.changes import SAME, TREES, Change
 from bootscope.system.model import System
+from bootscope.system.small_init import SmallInit
 from bootscope.techniques.model import technique
 
 WORDS = "command-line-words.txt"
@@ -47,13 +52,25 @@ def fragments(system: System, changes: Collection[Change]) -> dict[str, str]:
         found[WORDS] = "\n".join([*added, *dropped]) + "\n"
     if removed := [pattern for c in changes for pattern in c.remove]:
         found["rootfs-remove.txt"] = "\n".join(removed) + "\n"
-    settings: dict[str, object] = {key: v for c in changes for key, v in c.settings.items()}
+    settings = {key: _whole(system, key, v) for c in changes for key, v in c.settings.items()}
     if any(c.compiler_options or c.compiler_options_drop for c in changes):
         settings["application.compiler_options"] = list(system.application.compiler_options)
     if settings:
         lines = (f"{key} = {as_toml(value)}" for key, value in sorted(settings.items()))
         found["settings.toml"] = "\n".join(lines) + "\n"
+    if isinstance(system.small_init, SmallInit):
+        found |= small_init.sources(system.small_init)
     return found
+
+
+def _whole(system: System, key: str, value: object) -> object:
+    """A setting as the changed system has it, where a change only adds to a list."""
+    if not isinstance(value, list | tuple) or SAME not in value:
+        return value
+    found = msgspec.to_builtins(system)
+    for name in key.split("."):
+        found = found[name]
+    return list(found)
 
 
 def _readme(system: System, changes: Mapping[str, Change]) -> str:
@@ -95,6 +112,7 @@ def _written(folder: Path, texts: Mapping[str, str], changes: Collection[Change]
         made = Path(name, "made")
         made.mkdir()
         for path, text in texts.items():
+            (made / path).parent.mkdir(exist_ok=True)
             (made / path).write_text(text)
         for change in changes:
             _rootfs(made / "rootfs", change)

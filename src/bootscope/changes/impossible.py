@@ -49,8 +49,21 @@ def impossible(change: Change, facts: Inventory) -> Iterator[str]:
     packaged = "application.sources" in facts.settings and not own and not is_image(facts.settings)
     if packaged and _compiles_application(change):
         yield "its application comes from a package, and is not compiled"
+    yield from _no_such_library(change, facts)
     if other_root(change):
         yield from _no_such_root(change, facts)
+
+
+def _no_such_library(change: Change, facts: Inventory) -> Iterator[str]:
+    """Why the programs of a system that bootscope builds cannot be linked to musl."""
+    asked = [key for key in ("application.libc", "busybox.libc") if change.settings.get(key) == "musl"]
+    if not asked or "application.sources" not in facts.settings or is_image(facts.settings):
+        return
+    if "application.libc" in asked and "application.configured.source" in facts.settings:
+        yield "its application has a configure script of its own, which is given no other C library"
+    source = facts.settings.get("application.libc_source", "")
+    if not any(key.startswith(f"sources.{source}.") for key in facts.settings):
+        yield f"the system names no source {source}"
 
 
 def other_root(change: Change) -> bool:
@@ -65,7 +78,7 @@ def _by_loader(change: Change) -> bool:
 
 def _compiles_application(change: Change) -> bool:
     options = (*change.compiler_options, *change.compiler_options_drop)
-    return bool(options) or any(key.startswith("application.") for key in change.settings)
+    return bool(options) or any(k.startswith("application.") or k == "toolchain" for k in change.settings)
 
 
 def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:

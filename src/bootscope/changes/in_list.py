@@ -18,10 +18,10 @@ from typing import Any
 from bootscope.changes.applies import SO_ALREADY, changes_nothing, filled, untried
 from bootscope.changes.compose import symbols_of
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Inventory
+from bootscope.inventory.inventory import Inventory, listed
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
-from bootscope.system.changes import TREES, Change, matches, with_words
+from bootscope.system.changes import SAME, TREES, Change, matches, with_words
 from bootscope.techniques.model import Recipe
 
 _OPTIONS, _WORDS = "application.compiler_options", "kernel.command_line"
@@ -112,8 +112,17 @@ def _with_settings(settings: dict[str, str], new: Mapping[str, Any]) -> dict[str
     for key, value in new.items():
         kept = {k: text for k, text in settings.items() if not k.startswith(f"{key}.")}
         table = {f"{key}.{name}": text for name, text in value.items()} if isinstance(value, dict) else {}
-        settings = {**kept, **(table or {key: str(value)})}
+        settings = {**kept, **(table or {key: str(_with_same(settings.get(key, ""), value))})}
     return settings
+
+
+def _with_same(there: str, value: object) -> object:
+    """A value; a list with what is there already in the place of SAME."""
+    if not isinstance(value, list | tuple) or SAME not in value:
+        return value
+    at = value.index(SAME)
+    kept = (item for item in listed(there) if item not in value)
+    return (*value[:at], *kept, *value[at + 1 :])
 
 
 def _with_files(files: dict[str, str], change: Change) -> dict[str, str]:

@@ -40,5 +40,6 @@ def needs_build(change: Change) -> str:
     found = [_TREES[tree] for tree in TREES if change.symbols(tree)]
     if change.compiler_options or change.compiler_options_drop:
         found.append("another application")
-    found += [key for key in change.settings if not is_one_of(key, MADE_HERE)]
+    found += ["another board" for key in change.settings if key == "board"]
+    found += [key for key in change.settings if key != "board" and not is_one_of(key, MADE_HERE)]
     return f"it needs the build: {', '.join(found)}" if found else ""

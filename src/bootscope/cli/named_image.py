@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bootscope.boards.changed import parted
 from bootscope.boards.profile import board_names
 from bootscope.buildtrees import keep
 from bootscope.capture.store import Store
@@ -33,7 +34,7 @@ def image_of(names: Sequence[str], board: str | None, **more: str) -> ImageRecor
         if board:
             raise UserError(f"{printable(names[0])} has its board: leave --board out")
         return load_image(names[0])[0]
-    if not board or board not in board_names():
+    if not board or parted(board)[0] not in board_names():
         return None
     if len(names) == 1 and keep.is_tree(names[0]):
         tree = keep.load_tree(names[0])[0]

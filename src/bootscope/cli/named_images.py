@@ -11,6 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from bootscope.boards.changed import parted
 from bootscope.boards.profile import board_names, load_board
 from bootscope.builder.cache import Cache
 from bootscope.buildtrees import keep
@@ -50,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def wanted(args: argparse.Namespace) -> bool:
     """Whether what is to be imported is an image for an emulated board."""
-    if args.board in board_names():
+    if args.board and parted(args.board)[0] in board_names():
         return True
     if any(Path(name).is_file() for name in args.of):
         raise UserError(

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec import UNSET
-
+from bootscope.boards.changed import core_of
 from bootscope.boards.physical import is_real, real_board
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
@@ -199,9 +198,9 @@ def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
         raise UserError("--timing tells what functions wait for, which --no-explain leaves out")
     own = "" if args.board or record_image.is_image(args.system) else _board_named_by(args.system)
     board = args.board or own
-    named = args.core or (load_board(board).core if board else UNSET)
-    if isinstance(named, str):
-        return (load_core(named),)
+    core = load_core(args.core) if args.core else core_of(load_board(board)) if board else None
+    if core:
+        return (core,)
     raise UserError(
         "--timing: no core is named",
         hint=f"--core CORE, or `core` in the board profile; bootscope has {', '.join(core_names())}",

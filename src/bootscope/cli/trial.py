@@ -13,6 +13,7 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, view
 from bootscope.audit.findings import predicted_ns
+from bootscope.boards.profile import load_board
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.stored import StoredRun
 from bootscope.changes.compose import speaks_of
@@ -102,6 +103,10 @@ def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> in
     refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
     if args.own_base:
         loaded = with_bases(loaded, args.technique)
+    for change in changes:
+        # A board that cannot be is told before the first boot.
+        if wanted := str(change.settings.get("board", "")):
+            load_board(wanted.replace("@board@", loaded.system.board))
     return _tried(args, bench, loaded, picked)
 
 

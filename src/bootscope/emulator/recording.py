@@ -20,6 +20,7 @@ from typing import Protocol
 import msgspec
 
 from bootscope import __version__
+from bootscope.boards.changed import core_of
 from bootscope.boards.profile import Board
 from bootscope.builder.plan import Built
 from bootscope.capture import decoded, objects, record, stream
@@ -29,7 +30,6 @@ from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, visible
-from bootscope.cores.profile import load_core
 from bootscope.emulator import initcall_table, qemu, standstill, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
 from bootscope.emulator.subject import Subject, of_build
@@ -118,10 +118,10 @@ def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "")
 
 def _counting(task: Task) -> Task:
     """A task that also counts for the core that its board names: its boots are looked at on that."""
-    limits, core = task.limits, task.board.core
-    if limits.timing or not limits.explain or not isinstance(core, str):
+    limits, core = task.limits, core_of(task.board)
+    if limits.timing or not limits.explain or not core:
         return task
-    return replace(task, limits=replace(limits, timing=(load_core(core),)))
+    return replace(task, limits=replace(limits, timing=(core,)))
 
 
 def count_boot(order: Order, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.boards.changed import parted
 from bootscope.boards.profile import Board
 from bootscope.builder.sources import Resolved, Wanted, fetch_all
 from bootscope.builder.step import Runner, Step
@@ -54,7 +55,7 @@ def below(board: Board, runner: Runner) -> Built | None:
 
     Raises ToolError when it cannot be built.
     """
-    described = _described(_BELOW).get(board.name)
+    described = _described(_BELOW).get(parted(board.name)[0])
     return _alone(described, board, runner) if described else None
 
 
@@ -80,7 +81,7 @@ def built(board: Board, runner: Runner) -> Built:
 
     Raises UserError for a board without, ToolError when it cannot be built.
     """
-    described = _described(_CARD).get(board.name)
+    described = _described(_CARD).get(parted(board.name)[0])
     if described is None:
         raise UserError(
             f"the board {board.name} has no firmware for images",

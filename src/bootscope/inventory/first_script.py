@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.start_scripts import expanded
+from bootscope.system.small_init import mounts_of
 
 _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a|hu)?sh\b")
-_CONSOLE = re.compile(r"\s*\d?>{1,2}\s*/dev/console\b|\s*2>&1")
-_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\\\]*\"")
-_SPECIAL = re.compile(r"[|&;<>(){}$`*?\[\]~]")
+_CONSOLE = re.compile(r"\d?>{1,2}\s*/dev/console(?=\s|$)|2>&1(?=\s|$)")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
+_SPECIAL = re.compile(r"[|&;<>(){}$`*?\[\]~\\\"']")
 """What only a shell understands."""
+_MOUNT = ("mount", "/bin/mount", "/sbin/mount", "/usr/bin/mount")
 
 
 @dataclass(frozen=True)
@@ -36,63 +38,72 @@ def first_script(known: Inventory) -> FirstScript | None:
         raise UserError("the first script is not known")
     path = known.word("rdinit") or known.word("init") or ""
     text = known.scripts.get(path, "")
-    return _read(expanded(text)) if _SHELL.match(text) else None
+    return _read(expanded(text), known.settings.get("application.path", "")) if _SHELL.match(text) else None
 
 
-def _read(text: str) -> FirstScript | None:
+def _read(text: str, application: str) -> FirstScript | None:
     mounts: list[str] = []
     variables: list[str] = []
-    for line in text.splitlines()[1:]:
-        stripped = _CONSOLE.sub("", line).strip()
-        words = _words(stripped)
+    lines = [words for words in map(_words, text.splitlines()[1:]) if words != []]
+    for number, words in enumerate(lines, start=1):
         if words is None:
             return None
-        if not words or words[0] in ("echo", "printf"):
+        if words[0] in ("echo", "printf"):
             continue
-        words = words[1:] if words[0] in ("exec", "export") and len(words) > 1 else words
-        if words[0] in ("mount", "/bin/mount"):
+        if words[0] in _MOUNT:
             entry = _fstab(words[1:])
             if entry is None:
                 return None
             mounts.append(entry)
-        elif len(words) == 1 and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0]):
-            variables.append(words[0])
-        elif words[0].startswith("/"):
-            # What comes behind it runs after it has ended, if ever.
-            return FirstScript("\n".join(mounts), "\n".join(variables), shlex.join(words))
+        elif words[0] == "export" and len(words) == 2 and re.fullmatch(r"[A-Za-z_]\w*=.*", words[1]):
+            variables.append(words[1])
         else:
-            return None
+            becomes = words[0] == "exec" or number == len(lines) or words[0] == application
+            command = words[1:] if words[0] == "exec" else words
+            if not becomes or not command or not command[0].startswith("/"):
+                return None
+            # What comes behind it runs after it has ended, if ever.
+            return FirstScript("\n".join(mounts), "\n".join(variables), shlex.join(command))
     return None
 
 
 def _words(line: str) -> list[str] | None:
-    """The words of a command; None where it takes a shell to understand it."""
-    if line.startswith("#"):
-        return []
-    bare = _QUOTED.sub("", line)
+    """The words of a command, without where its output goes if that is the console, and without a comment;
+    None where it takes a shell to understand it."""
+    quoted: list[str] = []
+
+    def aside(match: re.Match[str]) -> str:
+        quoted.append(match[0])
+        return f"\0{len(quoted) - 1}\0"
+
+    bare = re.sub(r"(^|\s)#.*", "", _QUOTED.sub(aside, line))
+    bare = _CONSOLE.sub("", bare)
     if _SPECIAL.search(bare):
         return None
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return None
+    return shlex.split(re.sub(r"\0(\d+)\0", lambda match: quoted[int(match[1])], bare))
 
 
 def _fstab(words: list[str]) -> str | None:
-    """The arguments of `mount` as a line of an fstab; None for those that need an fstab, or others."""
-    options: dict[str, str] = {}
+    """The arguments of `mount` as a line of an fstab; None for those that need an fstab, or the program."""
+    kinds: list[str] = []
+    options: list[str] = []
     names: list[str] = []
     rest = iter(words)
     for word in rest:
         if word in ("-t", "-o"):
-            options[word] = next(rest, "")
+            (kinds if word == "-t" else options).append(next(rest, ""))
         elif word.startswith("-"):
             return None
         else:
             names.append(word)
-    if len(names) != 2 or not options.get("-t") or any(" " in name for name in names):
+    if len(names) != 2 or len(kinds) != 1:
         return None
-    return f"{names[0]} {names[1]} {options['-t']} {options.get('-o') or 'defaults'}"
+    line = f"{names[0]} {names[1]} {kinds[0]} {','.join(options) or 'defaults'}"
+    try:
+        list(mounts_of(line))
+    except UserError:
+        return None
+    return line
 
 
 def _part(name: str) -> Callable[[Inventory], str]:

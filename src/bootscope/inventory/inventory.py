@@ -147,7 +147,7 @@ class Inventory:
     @property
     def compiler_options(self) -> list[str]:
         """Of the application."""
-        return re.findall(r"'([^']*)'", self.settings.get("application.compiler_options", ""))
+        return listed(self.settings.get("application.compiler_options", ""))
 
     @property
     def console(self) -> str:
@@ -199,16 +199,21 @@ class Inventory:
         """Whether this setting has that value already; one that is not there is empty. A list with SAME in it
         is about what it adds."""
         if isinstance(value, Mapping):
-            there = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
-            return there == {f"{key}.{name}": str(text) for name, text in value.items()}
+            inside = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
+            return inside == {f"{key}.{name}": str(text) for name, text in value.items()}
         if isinstance(value, list | tuple) and SAME in value:
-            listed = re.findall(r"'([^']*)'", self.settings.get(key, ""))
-            return all(item in listed for item in value if item != SAME)
+            there = listed(self.settings.get(key, ""))
+            return all(item in there for item in value if item != SAME)
         return self.settings.get(key, "") == str(value)
 
     def unread(self, path: str) -> bool:
         """Whether there is such a file and its content is not known."""
         return self.files.get(path) in ("file", "program")
+
+
+def listed(text: str) -> list[str]:
+    """The texts in a list, as settings tell it."""
+    return re.findall(r"'([^']*)'", text)
 
 
 def number(text: str) -> int | None:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bootscope.analysis.timing import core_of, find_timing
+from bootscope.analysis.timing import find_timing
 from bootscope.analysis.views import view
+from bootscope.boards.changed import core_of
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import id_of

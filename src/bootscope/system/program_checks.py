@@ -37,13 +37,7 @@ def check_programs(system: System, require: Require) -> None:
         "a folder with C files in it: [prebuilt] has no root to take a program from",
     )
     if isinstance(system.small_init, SmallInit):
-        _check_small_init(system.small_init, require)
-
-
-def _check_small_init(init: SmallInit, require: Require) -> None:
-    require(init.path.startswith("/"), "small_init.path", "a whole path in the root file system")
-    # What they are made of refuses the rest by itself.
-    small_init.command(init), small_init.environment(init), list(small_init.mounts(init))
+        small_init.check(system.small_init)
 
 
 def _check_configured(

@@ -16,9 +16,17 @@ LIBRARIES = (NOLIBC, GLIBC)
 _FLAGS = {
     "ro": 1, "nosuid": 2, "nodev": 4, "noexec": 8, "sync": 16, "remount": 32, "noatime": 1 << 10,
     "nodiratime": 1 << 11, "bind": 1 << 12, "relatime": 1 << 21, "strictatime": 1 << 24, "lazytime": 1 << 25,
-    "defaults": 0, "rw": 0,
 }  # fmt: skip
-"""Options of mount that are flags of the system call (sys/mount.h); all others are the file system's."""
+"""Options of mount that are flags of the system call (sys/mount.h)."""
+_NOTHING = (
+    "defaults", "rw", "suid", "dev", "exec", "async", "atime", "diratime", "auto", "nofail", "nouser",
+    "_netdev",
+)  # fmt: skip
+"""Options that are so without being said, or mean something to the program `mount` only. All others are the
+file system's."""
+_PROGRAMS = ("loop", "noauto", "user", "users", "owner", "group", "offset", "sizelimit", "encryption")
+"""Options that only the program `mount` can do."""
+_NAMED = re.compile(r"(?:UUID|LABEL|PARTUUID|PARTLABEL|ID)=")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=.*")
 
 
@@ -49,27 +57,30 @@ class Mount:
     data: str
 
 
-def mounts(init: SmallInit) -> Iterator[Mount]:
-    """What it mounts. Raises UserError for a line that is none of an fstab."""
-    for line in init.mounts.splitlines():
+def mounts_of(lines: str) -> Iterator[Mount]:
+    """What lines of an fstab mount. Raises UserError for a line that is none, or that the system call alone
+    cannot do: a label or UUID for the device, an option such as `loop`, a path with a space."""
+    for line in lines.splitlines():
         fields = line.split()
         if not fields or line.lstrip().startswith("#"):
             continue
-        if not 3 <= len(fields) <= 6 or not fields[1].startswith("/"):
-            raise UserError(
-                f"small_init.mounts: this is no line of an fstab: {printable(line.strip())}",
-                hint="for example: proc /proc proc defaults",
-            )
         options = fields[3].split(",") if len(fields) > 3 else []
+        whole = 3 <= len(fields) <= 6 and fields[1].startswith("/") and all(options)
+        program = any(option.partition("=")[0] in _PROGRAMS for option in options)
+        if not whole or program or _NAMED.match(fields[0]) or "\\" in line:
+            raise UserError(
+                f"small_init.mounts: the system call cannot mount this: {printable(line.strip())}",
+                hint="for example: proc /proc proc defaults; a device by its name, no option such as loop",
+            )
         flags = sum(_FLAGS.get(option, 0) for option in dict.fromkeys(options))
-        data = ",".join(option for option in options if option not in _FLAGS)
+        data = ",".join(option for option in options if option not in (*_FLAGS, *_NOTHING))
         yield Mount(fields[0], fields[1], fields[2], flags, data)
 
 
 def command(init: SmallInit) -> list[str]:
     """The program that it becomes, with its arguments. Raises UserError where that is none."""
     try:
-        words = shlex.split(init.command)
+        words = shlex.split(init.command) if "\0" not in init.command else []
     except ValueError as error:
         raise UserError(f"small_init.command: {error}: {printable(init.command)}") from error
     if not words or not words[0].startswith("/"):
@@ -86,3 +97,15 @@ def environment(init: SmallInit) -> list[str]:
         if not _VARIABLE.fullmatch(line):
             raise UserError(f"small_init.environment: expected NAME=VALUE, got '{printable(line)}'")
     return found
+
+
+def check(init: SmallInit) -> None:
+    """Raises UserError for one that cannot be made."""
+    if not re.fullmatch(r"(?:/[\w.+-]+)+", init.path) or ".." in init.path:
+        raise UserError(
+            f"small_init.path: expected a whole path of a file, got '{printable(init.path)}'",
+            hint="for example /sbin/small-init",
+        )
+    command(init)
+    environment(init)
+    list(mounts_of(init.mounts))

@@ -15,8 +15,9 @@ from bootscope.builder.steps.userland import APPLICATION_WHOLE
 from bootscope.core.errors import UserError, printable
 from bootscope.system.application import Application, Configured
 
-_LINKING = ("-static", "-Wl,", "-no-pie", "-pie", "-l", "-L", "-s")
-"""Compiler options, or their beginnings, that are for the linker."""
+_LINKING = ("-s", "-static", "-static-pie", "-pie", "-no-pie", "-shared", "-rdynamic")
+_LINKING_BEGINS = ("-Wl,", "-l", "-L")
+"""Compiler options that are for the linker, and beginnings of such."""
 
 
 def step(application: Application, configured: Configured, arch: Architecture, compiler: str = "") -> Step:
@@ -32,7 +33,13 @@ def step(application: Application, configured: Configured, arch: Architecture, c
         if context.use_ccache:
             context.programs = (_cached(context, arch.tools.tool("gcc")), *context.programs)
         # Makefiles look for their sources by relative paths, so that none of this computer gets into objects.
-        (context.scratch / "tree").symlink_to(tree_of(context, configured.source))
+        tree = tree_of(context, configured.source)
+        if not (tree / "configure").is_file():
+            raise UserError(
+                f"application.configured.source: {printable(configured.source)} has no configure script",
+                hint="a release has one; a checkout may need autoreconf or autogen.sh first",
+            )
+        (context.scratch / "tree").symlink_to(tree)
         build = context.scratch / "build"
         build.mkdir()
         options = [_filled(option, arch) for option in configured.options]
@@ -73,9 +80,9 @@ def _filled(option: str, arch: Architecture) -> str:
 def _flags(application: Application) -> dict[str, str]:
     """The compiler's options, as configure scripts take them. Both what compiles and what links gets those
     that choose code; those of the linker only it."""
-    linking = [o for o in application.compiler_options if o.startswith(_LINKING)]
-    compiling = [o for o in application.compiler_options if o not in linking]
-    return {"CFLAGS": " ".join(compiling), "LDFLAGS": " ".join([*compiling, *linking])}
+    linking = [o for o in application.compiler_options if o in _LINKING or o.startswith(_LINKING_BEGINS)]
+    compiling = " ".join(o for o in application.compiler_options if o not in linking)
+    return {"CFLAGS": compiling, "CXXFLAGS": compiling, "LDFLAGS": " ".join([compiling, *linking])}
 
 
 def _cached(context: Context, compiler: str) -> Path:

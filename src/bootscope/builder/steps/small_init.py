@@ -13,13 +13,13 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.core.errors import UserError
 from bootscope.system.model import System, builds_kernel
-from bootscope.system.small_init import NOLIBC, SmallInit, command, environment, mounts
+from bootscope.system.small_init import NOLIBC, SmallInit, command, environment, mounts_of
 
 NAME, PROGRAM = "small-init", "program"
 SOURCE = Path(__file__).with_name("first") / "small_init.c"
 _PLAIN = frozenset(string.ascii_letters.encode() + string.digits.encode() + b" /._=,:+-")
-_VARIABLES = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/", "TERM=linux")
-"""What the first program's program finds, beside what the system gives it: as init would have it."""
+_PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a shell that is the first program has its programs looked for; the kernel gives no such variable."""
 
 
 def steps(system: System, arch: Architecture) -> list[Step]:
@@ -37,11 +37,15 @@ def steps(system: System, arch: Architecture) -> list[Step]:
 
     def work(context: Context) -> None:
         (context.scratch / "plan.h").write_text(plan)
-        options = ["-Os", "-Wall", "-Werror", "-static", "-s", f"-I{context.scratch}"]
+        options = ["-Os", "-Wall", "-static", "-s", f"-I{context.scratch}"]
         options += [f"-ffile-prefix-map={path}=." for path in (SOURCE.parent, context.scratch)]
         last: list[str] = []
         if small:
             headers = tree_of(context, system.kernel.source) / "tools" / "include" / "nolibc"
+            if not (headers / "nolibc.h").is_file():
+                raise UserError(
+                    "small_init.libc: this kernel's tree has no nolibc", hint='libc = "glibc", or Linux 5.1'
+                )
             options += ["-nostdlib", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"]
             options += [f"-ffile-prefix-map={headers}=.", "-include", str(headers / "nolibc.h")]
             last = ["-lgcc"]
@@ -49,20 +53,19 @@ def steps(system: System, arch: Architecture) -> list[Step]:
 
     inputs: dict[str, object] = {"plan": plan, "source": file_sha256(SOURCE), "libc": init.libc}
     needs = (f"unpack-{system.kernel.source}",) if small else ()
-    return [Step(NAME, "first program", 1, work, inputs, needs, (compiler,))]
+    return [Step(NAME, "first program", 1, work, inputs, needs, (compiler, arch.tools.tool("ld")))]
 
 
 def text_of(init: SmallInit) -> str:
     """What the program does, as the header that it is compiled with."""
     lines = ["static const struct file_system file_systems[] = {"]
-    for m in mounts(init):
+    for m in mounts_of(init.mounts):
         texts = ", ".join(_quoted(text) for text in (m.source, m.target, m.kind))
         lines.append(f"\t{{{texts}, {m.flags}, {_quoted(m.data) if m.data else '0'}}},")
     lines += ["\t{0, 0, 0, 0, 0},", "};"]
     given = environment(init)
-    names = {line.partition("=")[0] for line in given}
-    own = [line for line in _VARIABLES if line.partition("=")[0] not in names]
-    lines += _words("command", command(init)) + _words("environment", [*own, *given])
+    path = [] if any(line.startswith("PATH=") for line in given) else [_PATH]
+    lines += _words("command", command(init)) + _words("given", [*path, *given])
     return "\n".join(lines) + "\n"
 
 
@@ -73,3 +76,8 @@ def _words(name: str, words: Iterable[str]) -> list[str]:
 def _quoted(text: str) -> str:
     """A C string; every byte that is no plain character as three octal digits, which nothing can lengthen."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'
+
+
+def sources(init: SmallInit) -> dict[str, str]:
+    """What it is compiled from, for a build of somebody's own: path -> text."""
+    return {f"{NAME}/{SOURCE.name}": SOURCE.read_text(), f"{NAME}/plan.h": text_of(init)}

@@ -22,7 +22,7 @@ NAME = "toolchain"
 PROGRAMS = "bin"
 """Folder of the result with the programs, as cross compilers are called."""
 _CALLED, _TREE = "called", "tree"
-"""What the compiler calls: apart, as the compiler of the computer would find it among the others, too."""
+"""Programs that gcc itself starts. Their own folder hides them from the computer's gcc."""
 _BINUTILS = ("as", "ld", "nm", "ar", "ranlib", "objcopy", "objdump", "readelf", "strip")
 _LOADER, _LIBRARIES = "lib64/ld-linux-*.so.2", "lib/*-linux-gnu"
 """Of the computer, below / or, in newer packages, below /usr."""
@@ -63,22 +63,30 @@ def step(source: Resolved, arch: Architecture) -> Step:
             (context.out / name).write_text(call)
             (context.out / name).chmod(0o755)
 
-    inputs: dict[str, object] = {"source": source.sha256, "call": _CALL, "folders": [PROGRAMS, _CALLED]}
+    inputs: dict[str, object] = {
+        "source": source.sha256,
+        "call": _CALL,
+        "folders": [PROGRAMS, _CALLED],
+        "for": arch.tools.triplet,
+    }
+    if source.is_tree:
+        inputs["path"] = source.path
     return Step(NAME, "unpacking the compiler", 2, work, inputs, (), ("dpkg-deb",))
 
 
 def _programs(tree: Path, arch: Architecture) -> Iterator[tuple[str, Path, str]]:
     """(path in the result, program, its first arguments)."""
-    places = (f"usr/lib*/gcc-cross/{name}/*/cc1" for name in (arch.tools.triplet, "*"))
+    names = (arch.tools.triplet, *arch.tools.other_abis)
+    places = (f"usr/lib*/gcc-cross/{name}/*/cc1" for name in names)
     inside = _only(tree, *places).parent
     triplet = inside.parent.name
     begins = _only(tree, f"usr/lib/gcc-cross/{triplet}/*/libgcc.a").parent
     for name in ("cc1", "collect2"):
         yield f"{_CALLED}/{name}", inside / name, ""
     library = f"/usr/{triplet}" if triplet == arch.tools.triplet else f"$here/{_TREE}/usr/{triplet}"
-    found = f'-B"$here/{_CALLED}/" -B"$here/{_TREE}/{begins.relative_to(tree)}/" -B"{library}/lib/" '
-    found += f'-L"{library}/lib" -idirafter "{library}/include" -fno-use-linker-plugin '
-    yield f"{PROGRAMS}/{arch.tools.prefix}gcc", _only(tree, f"usr/bin/{triplet}-gcc-[0-9]*"), found
+    options = f'-B"$here/{_CALLED}/" -B"$here/{_TREE}/{begins.relative_to(tree)}/" -B"{library}/lib/" '
+    options += f'-L"{library}/lib" -idirafter "{library}/include" -fno-use-linker-plugin '
+    yield f"{PROGRAMS}/{arch.tools.prefix}gcc", _only(tree, f"usr/bin/{triplet}-gcc-[0-9]*"), options
     for name in _BINUTILS:
         program = _only(tree, f"usr/bin/{triplet}-{name}")
         yield f"{_CALLED}/{name}", program, ""

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #endif
 
+#define MOST_VARIABLES 128
+
 struct file_system {
 	const char *source, *target, *kind;
 	unsigned long flags;
@@ -17,18 +19,45 @@ struct file_system {
 
 #include "plan.h"
 
-static void complain(const char *what, const char *name)
+static void say(const char *text)
 {
-	write(2, what, strlen(what));
-	write(2, name, strlen(name));
-	write(2, "\n", 1);
+	if (write(2, text, strlen(text)) < 0)
+		return; /* nobody is there to be told */
 }
 
-int main(void)
+static void complain(const char *what, const char *name)
 {
+	say(what);
+	say(name);
+	say("\n");
+}
+
+static int is_given(const char *variable)
+{
+	size_t name = (size_t)(strchr(variable, '=') - variable) + 1;
+
+	for (char *const *one = given; *one; one++)
+		if (!strncmp(*one, variable, name))
+			return 1;
+	return 0;
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	static char *environment[MOST_VARIABLES + 1];
+	int count = 0;
+
+	(void)argc;
+	(void)argv;
 	for (const struct file_system *f = file_systems; f->target; f++)
 		if (mount(f->source, f->target, f->kind, f->flags, f->data))
 			complain("small-init: cannot mount ", f->target);
+	for (char *const *one = given; *one && count < MOST_VARIABLES; one++)
+		environment[count++] = *one;
+	/* What the kernel gives: HOME, TERM, and words of its command line. */
+	for (; *envp && count < MOST_VARIABLES; envp++)
+		if (strchr(*envp, '=') && !is_given(*envp))
+			environment[count++] = *envp;
 	execve(command[0], command, environment);
 	complain("small-init: cannot run ", command[0]);
 	return 1;
