@@ -24,7 +24,8 @@ def step(application: Application, configured: Configured, arch: Architecture, c
     """The step `application`: the tree configured with the application's options and made. `compiler`: the
     step with the one to use; empty for that of the computer.
 
-    Running it raises ToolError when the tree's own tools fail, UserError where make leaves no such program.
+    Running it raises ToolError when the tree's own tools fail, UserError where the tree has no configure
+    script or make leaves no such program.
     """
 
     def work(context: Context) -> None:
@@ -32,28 +33,8 @@ def step(application: Application, configured: Configured, arch: Architecture, c
             context.programs = (context.results[compiler] / toolchain.PROGRAMS,)
         if context.use_ccache:
             context.programs = (_cached(context, arch.tools.tool("gcc")), *context.programs)
-        # Makefiles look for their sources by relative paths, so that none of this computer gets into objects.
-        tree = tree_of(context, configured.source)
-        if not (tree / "configure").is_file():
-            raise UserError(
-                f"application.configured.source: {printable(configured.source)} has no configure script",
-                hint="a release has one; a checkout may need autoreconf or autogen.sh first",
-            )
-        (context.scratch / "tree").symlink_to(tree)
-        build = context.scratch / "build"
-        build.mkdir()
-        options = [_filled(option, arch) for option in configured.options]
-        environment = _flags(application)
-        context.run(["../tree/configure", *options], cwd=build, env=environment)
-        context.run(["make", f"-j{context.jobs}", configured.makes], cwd=build, env=environment)
-        made = build / configured.makes
-        if made.is_symlink() or not made.is_file():
-            raise UserError(
-                f"application.configured.makes: make left no program {printable(configured.makes)}",
-                hint="name the target of its makefile that is the program",
-            )
         program = context.out / "program"
-        shutil.copy(made, program)
+        shutil.copy(_made(context, application, configured, arch), program)
         programs.keep_symbols(context, arch, program, APPLICATION_WHOLE, "program.map")
         if application.strip:
             context.run([arch.tools.tool("strip"), program])
@@ -71,6 +52,30 @@ def step(application: Application, configured: Configured, arch: Architecture, c
         "application", "building the application", 1, work, inputs, needs, (*tools, "make"),
         program=configured.source, figures=f"application-{configured.source}",
     )  # fmt: skip
+
+
+def _made(context: Context, application: Application, configured: Configured, arch: Architecture) -> Path:
+    """The program that the tree's own build makes."""
+    tree, build = tree_of(context, configured.source), context.scratch / "build"
+    if not (tree / "configure").is_file():
+        raise UserError(
+            f"application.configured.source: {printable(configured.source)} has no configure script",
+            hint="a release has one; a checkout may need autoreconf or autogen.sh first",
+        )
+    # Makefiles look for their sources by relative paths, so that none of this computer gets into objects.
+    (context.scratch / "tree").symlink_to(tree)
+    build.mkdir()
+    environment = _flags(application)
+    options = [_filled(option, arch) for option in configured.options]
+    context.run(["../tree/configure", *options], cwd=build, env=environment)
+    context.run(["make", f"-j{context.jobs}", configured.makes], cwd=build, env=environment)
+    made = build / configured.makes
+    if made.is_symlink() or not made.is_file():
+        raise UserError(
+            f"application.configured.makes: make left no program {printable(configured.makes)}",
+            hint="name the target of its makefile that is the program",
+        )
+    return made
 
 
 def _filled(option: str, arch: Architecture) -> str:
