@@ -12,6 +12,7 @@ import pytest
 
 from bootscope.arch.registry import ARCHITECTURES
 from bootscope.builder.cache import Cache
+from bootscope.builder.outlook import UNKNOWN, Outlook
 from bootscope.builder.plan import steps_of
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
@@ -81,6 +82,30 @@ def test_packages_without_a_cross_compiler_are_told(tmp_path: Path) -> None:
         program.unlink()
     with pytest.raises(UserError, match=r"have no files usr/bin/.*-gcc-\[0-9\]\*, expected one"):
         toolchain.step(Resolved(str(tree), "", "", ""), ARM).work(context(tmp_path))
+
+
+def test_a_compiler_for_another_computer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = packages(tmp_path / "tree")
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    with pytest.raises(
+        UserError, match=r"does not run on this computer: it needs ld-linux-.*, this is riscv64"
+    ):
+        toolchain.step(Resolved(str(tree), "", "", ""), ARM).work(context(tmp_path))
+
+
+def test_each_architecture_has_its_own_result_and_an_unfetched_one_none(tmp_path: Path) -> None:
+    source = Resolved(str(tmp_path), "0" * 64, "", "")
+    ids = {toolchain.step(source, ARCHITECTURES[name]).step_id({}) for name in ("arm", "arm64")}
+    assert len(ids) == 2
+    loaded = load_system("stock")
+    system = apply(loaded.system, {"compiler": COMPILER})
+    found = {name: Resolved("", name, "", "") for name in system.sources}
+    found["compiler"] = Resolved("", UNKNOWN, "", "")
+    steps = steps_of(LoadedSystem(system, loaded.path), found)
+    outlook = Outlook.of(steps, found, Cache(tmp_path / "cache"))
+    for name in (toolchain.NAME, "busybox", "application", "card"):
+        assert outlook.ids[name] == UNKNOWN
+    assert outlook.ids["uboot"] != UNKNOWN
 
 
 COMPILER = Change(

@@ -18,6 +18,7 @@ from bootscope.builder.steps import packages
 from bootscope.core.errors import UserError
 
 COMPILER = "CC"
+_EXAMPLE = "as the system debian-amd64 does"
 _BINUTILS = ("as", "ld", "nm", "ar", "objcopy", "objdump", "readelf", "strip")
 
 
@@ -34,7 +35,7 @@ def install(context: Context, source: Resolved, arch: Architecture) -> dict[str,
     folder = context.scratch / "compiler-calls"
     folder.mkdir()
     for name, program, options in _programs(tree, arch.tools.triplet, folder):
-        call = [_only(tree, f"usr/lib*/{arch.tools.libraries[0]}"), "--library-path"]
+        call = [only(tree, _EXAMPLE, f"usr/lib*/{arch.tools.libraries[0]}"), "--library-path"]
         call += [tree / "usr/lib" / arch.tools.triplet, program, *options]
         words = " ".join(shlex.quote(str(word)) for word in call)
         (folder / name).write_text(f'#!/bin/sh\nexec {words} "$@"\n')
@@ -44,19 +45,23 @@ def install(context: Context, source: Resolved, arch: Architecture) -> dict[str,
 
 def _programs(tree: Path, triplet: str, folder: Path) -> Iterator[tuple[str, Path, list[str]]]:
     """(name, program, its first arguments). The compiler finds the others in `folder`."""
-    itself = _only(tree, f"usr/lib*/gcc/{triplet}/*/cc1")
-    headers = _only(tree, f"usr/lib/gcc/{triplet}/*/include/stdarg.h").parents[1]
+    itself = only(tree, _EXAMPLE, f"usr/lib*/gcc/{triplet}/*/cc1")
+    headers = only(tree, _EXAMPLE, f"usr/lib/gcc/{triplet}/*/include/stdarg.h").parents[1]
     yield "cc1", itself, []
-    yield "gcc", _only(tree, f"usr/bin/{triplet}-gcc-[0-9]*"), [f"-B{folder}/", f"-B{headers}/"]
+    yield "gcc", only(tree, _EXAMPLE, f"usr/bin/{triplet}-gcc-[0-9]*"), [f"-B{folder}/", f"-B{headers}/"]
     for name in _BINUTILS:
-        yield name, _only(tree, f"usr/bin/{triplet}-{name}"), []
+        yield name, only(tree, _EXAMPLE, f"usr/bin/{triplet}-{name}"), []
 
 
-def _only(tree: Path, pattern: str) -> Path:
-    found = sorted(tree.glob(pattern))
+def only(tree: Path, example: str, *patterns: str) -> Path:
+    """The one file of a compiler's packages that the first of these patterns fits that any fits.
+
+    Raises UserError where there is none or several; `example` is one to name instead.
+    """
+    found = next(filter(None, (sorted(tree.glob(pattern)) for pattern in patterns)), [])
     if len(found) != 1:
         raise UserError(
-            f"the packages of the compiler have {len(found) or 'no'} files {pattern}, expected one",
-            hint="name one compiler of Debian under [sources], as the system debian-amd64 does",
+            f"the packages of the compiler have {len(found) or 'no'} files {patterns[0]}, expected one",
+            hint=f"name one compiler of Debian under [sources], {example}",
         )
     return found[0]

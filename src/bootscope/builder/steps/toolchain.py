@@ -9,6 +9,7 @@ be static, as the root file system has the libraries of the computer's.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import packages
+from bootscope.builder.steps.packaged_compiler import only
 from bootscope.core.errors import UserError
 
 NAME = "toolchain"
@@ -24,6 +26,7 @@ PROGRAMS = "bin"
 _CALLED, _TREE = "called", "tree"
 """Programs that gcc itself starts. Their own folder hides them from the computer's gcc."""
 _BINUTILS = ("as", "ld", "nm", "ar", "ranlib", "objcopy", "objdump", "readelf", "strip")
+_EXAMPLE = "such as gcc-14-arm-linux-gnueabihf"
 _LOADER, _LIBRARIES = "lib64/ld-linux-*.so.2", "lib/*-linux-gnu"
 """Of the computer, below / or, in newer packages, below /usr."""
 _CALL = """\
@@ -50,7 +53,8 @@ def step(source: Resolved, arch: Architecture) -> Step:
             tree.mkdir()
             for deb in packages.taken_out(context, Path(source.path)):
                 context.run(["dpkg-deb", "--extract", deb, tree])
-        loader = _only(tree, f"usr/{_LOADER}", _LOADER)
+        loader = only(tree, _EXAMPLE, f"usr/{_LOADER}", _LOADER)
+        _check_host(loader.name)
         libraries = [*tree.glob(_LIBRARIES), *tree.glob(f"usr/{_LIBRARIES}")]
         for name, program, options in _programs(tree, arch):
             call = _CALL.format(
@@ -74,31 +78,30 @@ def step(source: Resolved, arch: Architecture) -> Step:
     return Step(NAME, "unpacking the compiler", 2, work, inputs, (), ("dpkg-deb",))
 
 
+def _check_host(loader: str) -> None:
+    """Raises UserError for programs that this computer cannot run."""
+    machine = platform.machine().replace("_", "-")
+    if machine not in loader:
+        raise UserError(
+            f"the packaged compiler does not run on this computer: it needs {loader}, this is {machine}",
+            hint="name packages of this computer's architecture under [sources]",
+        )
+
+
 def _programs(tree: Path, arch: Architecture) -> Iterator[tuple[str, Path, str]]:
     """(path in the result, program, its first arguments)."""
     names = (arch.tools.triplet, *arch.tools.other_abis)
     places = (f"usr/lib*/gcc-cross/{name}/*/cc1" for name in names)
-    inside = _only(tree, *places).parent
+    inside = only(tree, _EXAMPLE, *places).parent
     triplet = inside.parent.name
-    begins = _only(tree, f"usr/lib/gcc-cross/{triplet}/*/libgcc.a").parent
+    begins = only(tree, _EXAMPLE, f"usr/lib/gcc-cross/{triplet}/*/libgcc.a").parent
     for name in ("cc1", "collect2"):
         yield f"{_CALLED}/{name}", inside / name, ""
     library = f"/usr/{triplet}" if triplet == arch.tools.triplet else f"$here/{_TREE}/usr/{triplet}"
     options = f'-B"$here/{_CALLED}/" -B"$here/{_TREE}/{begins.relative_to(tree)}/" -B"{library}/lib/" '
     options += f'-L"{library}/lib" -idirafter "{library}/include" -fno-use-linker-plugin '
-    yield f"{PROGRAMS}/{arch.tools.prefix}gcc", _only(tree, f"usr/bin/{triplet}-gcc-[0-9]*"), options
+    yield f"{PROGRAMS}/{arch.tools.prefix}gcc", only(tree, _EXAMPLE, f"usr/bin/{triplet}-gcc-[0-9]*"), options
     for name in _BINUTILS:
-        program = _only(tree, f"usr/bin/{triplet}-{name}")
+        program = only(tree, _EXAMPLE, f"usr/bin/{triplet}-{name}")
         yield f"{_CALLED}/{name}", program, ""
         yield f"{PROGRAMS}/{arch.tools.prefix}{name}", program, ""
-
-
-def _only(tree: Path, *patterns: str) -> Path:
-    """The one file that the first of these patterns fits that any fits."""
-    found = next(filter(None, (sorted(tree.glob(pattern)) for pattern in patterns)), [])
-    if len(found) != 1:
-        raise UserError(
-            f"the packages of the compiler have {len(found) or 'no'} files {patterns[0]}, expected one",
-            hint="name one cross compiler of Debian under [sources], such as gcc-14-arm-linux-gnueabihf",
-        )
-    return found[0]
