@@ -52,7 +52,9 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
         try:
             made = system_of_row(base, table.rows[name], known)
             run = bench.measured(made, boots_on, table.until)
-            seen = view(bench.store, run, board=looks_on, core=core)
+            # What did not come to its end was not counted.
+            reached = run.boots[0].info.complete
+            seen = view(bench.store, run, board=looks_on, core=core if reached else None)
             here = here or here_of(run.info, looks_on, core, table.board.core_changes if table.board else ())
             found[name] = _row(table, name, run, seen)
             if name == table.reference and seen.boot.info.complete:

@@ -47,9 +47,10 @@ def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> Story
         bench.with_limits(replace(bench.limits, timing=(core,))) if core else bench, wanted, core
     )
     tell(f"{wanted.id}: the first boot")
-    run, seen = runner.booted(first, ())
-    if not seen.boot.info.complete:
-        raise UserError(f"{wanted.id}: the first boot did not get there: {seen.boot.info.message}")
+    try:
+        run, seen = runner.booted(first, ())
+    except UserError as error:
+        raise UserError(f"{wanted.id}: the first boot did not get there: {error.message}") from error
     found = {START: _result(run, seen)}
     stage = _Stage(first, (facts(bench.store, seen),))
     done = {key: step for key, step in wanted.steps.items() if not step.left_out}
@@ -80,8 +81,11 @@ class _Runner:
         self.boots_on, self.looks_on = boards(board, wanted.board)
 
     def booted(self, system: LoadedSystem, core_changes: tuple[str, ...]) -> tuple[StoredRun, View]:
-        """The system's recording, and what it shows on the story's core as it was changed."""
+        """The system's recording, and what it shows on the story's core as it was changed. Raises UserError
+        where it does not get there."""
         run = self.bench.measured(system, self.boots_on, self.wanted.until)
+        if not run.boots[0].info.complete:
+            raise UserError(run.boots[0].info.message)
         core = changed(self.core, core_changes).core if self.core and core_changes else self.core
         return run, view(self.bench.store, run, board=self.looks_on, core=core)
 
@@ -91,8 +95,6 @@ class _Runner:
         system = changed_system(system, {"the step": step.change}, stage.system.system.name)
         core_changes = (*stage.core_changes, *step.core_changes)
         run, seen = self.booted(system, core_changes)
-        if not seen.boot.info.complete:
-            raise UserError(seen.boot.info.message)
         known = (facts(self.bench.store, seen), *stage.known)
         return _Stage(system, known, core_changes), _result(run, seen)
 
