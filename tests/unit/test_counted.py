@@ -11,7 +11,7 @@ import pytest
 from bootscope.capture import counted
 from bootscope.capture.counted import Counted, CountedInfo, Entry
 from bootscope.capture.record import RunInfo
-from bootscope.capture.stream import Hook, Idle, Record, Sample
+from bootscope.capture.stream import Clock, Frame, Hook, Idle, Io, Record, Sample
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import NONE, Count, Counts
 from bootscope.cores.profile import load_core
@@ -148,3 +148,24 @@ def test_samples_that_a_recording_lacks_count_with_what_comes_next() -> None:
     assert joined([hook(0)], entries) == {0: counts(load_memory=4)}
     assert joined([], entries) == {} and joined(records, []) == {}
     assert counts() == NONE
+
+
+def test_a_pass_is_the_same_boot_where_only_the_counted_time_of_hooks_differs() -> None:
+    def boot(hook_ns: int, register: int = 7, io_ns: int = 9_000, worst_ns: int = 500) -> list[Record]:
+        return [
+            Io(1_000, 0, 0, 4, 1),
+            Hook(hook_ns, 3, (register,), b"timer"),
+            Frame(hook_ns + 10, 0, 1, True, False, 0x8000),
+            Io(io_ns, 0, 0, 4, 2),
+            Clock(10_000, 12, worst_ns),
+        ]
+
+    first = boot(2_000)
+    assert counted.same_boot(first, boot(2_000))
+    assert counted.same_boot(first, boot(2_400))
+    assert counted.same_boot(first, [*boot(1_500), Sample(10_001, 0x8000)])
+    assert counted.same_boot(first, boot(3_000, worst_ns=1_000))
+    assert not counted.same_boot(first, boot(2_501))
+    assert not counted.same_boot(first, boot(2_400, register=8))
+    assert not counted.same_boot(first, boot(2_000, io_ns=9_001))
+    assert not counted.same_boot(first, boot(2_000)[:-1])

@@ -7,6 +7,7 @@ that of the geometry of the caches.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import msgspec
 
 from bootscope.capture.packing import packed, unpacked
 from bootscope.capture.record import read_json, write_json, write_whole
-from bootscope.capture.stream import Bytes, Record, Sample, StackSample, uint
+from bootscope.capture.stream import Bytes, Clock, Frame, Hook, Record, Sample, StackSample, uint
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import NONE, Count, Counts
 
@@ -48,6 +49,28 @@ def is_event(entry: Record) -> bool:
     """Whether a record is one that a counting pass repeats exactly: all but samples, which are taken where
     blocks of instructions begin."""
     return not isinstance(entry, Sample | StackSample | Bytes)
+
+
+def same_boot(first: Iterable[Record], again: Iterable[Record]) -> bool:
+    """Whether two streams tell of one boot: the same events in the same order, at the same times.
+
+    Between two accesses of devices the time is counted by blocks of instructions. One that an exception
+    leaves early is counted whole, and a counting pass has other blocks. So the time of a hook or a frame may
+    differ by as much as the clock was off in one of the two, which they say themselves.
+    """
+    events = [list(filter(is_event, stream)) for stream in (first, again)]
+    worst_ns = max((one.worst_ns for each in events for one in each if isinstance(one, Clock)), default=0)
+    return len(events[0]) == len(events[1]) and all(
+        a == b or _same_but_for_time(a, b, worst_ns) for a, b in zip(*events, strict=True)
+    )
+
+
+def _same_but_for_time(a: Record, b: Record, worst_ns: int) -> bool:
+    if isinstance(a, Clock):
+        return isinstance(b, Clock)
+    if not isinstance(a, Hook | Frame) or abs(a.time_ns - b.time_ns) > worst_ns:
+        return False
+    return msgspec.structs.replace(a, time_ns=b.time_ns) == b
 
 
 class CountedBlock(msgspec.Struct, frozen=True, gc=False):

@@ -168,8 +168,7 @@ def _counted(info: BootInfo, power: qemu.Power, counts: Path, first: list[stream
         raise ToolError(
             f"the counting pass of boot {info.boot_id} did not come to its end: {said or 'no reason'}"
         )
-    again = stream.read(power.stream)
-    if list(filter(counted.is_event, again)) != list(filter(counted.is_event, first)):
+    if not counted.same_boot(first, stream.read(power.stream)):
         raise ToolError(
             f"the counting pass of boot {info.boot_id} was another boot",
             hint="was QEMU, or an image, changed in between? record it again",
