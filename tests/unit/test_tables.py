@@ -94,7 +94,10 @@ def test_figures_that_are_left_out_are_not_used(t: Table) -> None:
 def test_every_row_makes_a_system(t: Table, stock_facts: Recorded) -> None:
     loaded = load_system(t.system)
     base = LoadedSystem(apply(loaded.system, {"the base": t.base}), loaded.path)
-    made = {name: system_of_row(base, row, stock_facts) for name, row in t.rows.items()}
+    made = {"": base}
+    for name, row in t.rows.items():
+        made[name] = system_of_row(made[row.on], row, (stock_facts,))
+    del made[""]
     for name, system in made.items():
         load.check_system(system.system, system.path)
         assert system.beside(system.system.application.sources).is_dir()
@@ -154,9 +157,10 @@ def test_what_came_of_a_table_fits_it(path: Path) -> None:
             "measures.total.without: only time up to",
         ),
         ("[rows.quiet]", '[rows.quiet]\nagainst = "none"', "rows.quiet: expected"),
+        ("[rows.quiet]", '[rows.quiet]\non = "small"', "rows.quiet.on: expected a row above"),
         ("[rows.quiet]", '[rows."\\u001b"]', "rows."),
-        ("003:789", "003:7890", "rows.quiet.published.total: expected"),
-        ("total = [", "sum = [", "rows.quiet.published.sum: expected a measure"),
+        ("003:789", "003:7890", "published.total: expected"),
+        ("total = [", "sum = [", "published.sum: expected a measure"),
         (
             "[rows.messages]",
             '[rows.messages]\nless_ns = { "003:789" = { value = 1, source = "made up" } }',

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -42,7 +43,8 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     core = core_of(table.board)
     if core:
         bench = bench.with_limits(replace(bench.limits, timing=(core,)))
-    known: Recorded | None = None
+    known: dict[str, tuple[Recorded, ...]] = {}
+    systems = {"": base}
     found: dict[str, RowResult] = {}
     here: dict[str, str] = {}
     # What the reference shows is needed for the others.
@@ -50,15 +52,19 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     for number, name in enumerate(ordered, start=1):
         tell(f"{table.id}, row {number} of {len(table.rows)}: {name}")
         try:
-            made = system_of_row(base, table.rows[name], known)
+            row = table.rows[name]
+            if row.on not in systems:
+                raise UserError(f"the row {row.on}, which it is built upon, is not there")
+            told = known.get(row.on) or known.get(table.reference, ())
+            made = systems[name] = system_of_row(systems[row.on], row, told)
             run = bench.measured(made, boots_on, table.until)
             # What did not come to its end was not counted.
             reached = run.boots[0].info.complete
             seen = view(bench.store, run, board=looks_on, core=core if reached else None)
             here = here or here_of(run.info, looks_on, core, table.board.core_changes if table.board else ())
             found[name] = _row(table, name, run, seen)
-            if name == table.reference and seen.boot.info.complete:
-                known = facts(bench.store, seen)
+            if reached:
+                known[name] = (facts(bench.store, seen), *told)
         except SpaceError:
             raise
         except BootscopeError as error:
@@ -106,15 +112,27 @@ def changed_system(loaded: LoadedSystem, changes: Mapping[str, Change], name: st
     return LoadedSystem(msgspec.structs.replace(apply(loaded.system, changes), name=name), loaded.path)
 
 
-def system_of_row(base: LoadedSystem, row: Row, known: Recorded | None) -> LoadedSystem:
+def system_of_row(base: LoadedSystem, row: Row, known: Sequence[Recorded]) -> LoadedSystem:
     """The system of a row. Raises UserError where it takes a technique and there is no boot to fill in
     its values from."""
     made = with_bases(base, list(row.base_of))
     if row.techniques:
         if not known:
             raise UserError("its reference row did not boot")
-        made = variant(made, known, list(row.techniques), force=True)
+        made = by_what_is_known(made, known, row.techniques)
     return changed_system(made, {"the row": row.change}, base.system.name)
+
+
+def by_what_is_known(
+    base: LoadedSystem, known: Sequence[Recorded], techniques: Sequence[str]
+) -> LoadedSystem:
+    """A system with techniques; their values are those of the newest boot that shows them, as a quiet kernel
+    says nothing of its calibration any more. `known`: newest first. Raises UserError where no boot does."""
+    *newest, first = known
+    for one in newest:
+        with contextlib.suppress(UserError):
+            return variant(base, one, list(techniques), force=True)
+    return variant(base, first, list(techniques), force=True)
 
 
 def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:

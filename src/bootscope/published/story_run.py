@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,12 +11,12 @@ from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.views import View, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.stored import StoredRun
-from bootscope.changes.experiment import variant, with_techniques
+from bootscope.changes.experiment import with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
 from bootscope.cores.changes import changed
 from bootscope.cores.profile import Core
 from bootscope.inventory.recorded import Recorded, facts
-from bootscope.published.reproduce import boards, changed_system, core_of, here_of
+from bootscope.published.reproduce import boards, by_what_is_known, changed_system, core_of, here_of
 from bootscope.published.stories import START, Step, Story
 from bootscope.published.story_results import StepResult, StoryResult
 from bootscope.search.bench import Bench
@@ -91,22 +90,12 @@ class _Runner:
 
     def after(self, stage: _Stage, step: Step) -> tuple[_Stage, StepResult]:
         """The stage after a step, and what came of it. Raises UserError where it does not get there."""
-        system = _with_techniques(stage, step) if step.techniques else stage.system
+        known = stage.known
+        system = by_what_is_known(stage.system, known, step.techniques) if step.techniques else stage.system
         system = changed_system(system, {"the step": step.change}, stage.system.system.name)
         core_changes = (*stage.core_changes, *step.core_changes)
         run, seen = self.booted(system, core_changes)
-        known = (facts(self.bench.store, seen), *stage.known)
-        return _Stage(system, known, core_changes), _result(run, seen)
-
-
-def _with_techniques(stage: _Stage, step: Step) -> LoadedSystem:
-    """The system with the step's techniques; their values are those of the newest boot that shows them, as
-    a quiet kernel says nothing of its calibration any more. Raises UserError where no boot does."""
-    *newest, first = stage.known
-    for known in newest:
-        with contextlib.suppress(UserError):
-            return variant(stage.system, known, list(step.techniques), force=True)
-    return variant(stage.system, first, list(step.techniques), force=True)
+        return _Stage(system, (facts(self.bench.store, seen), *known), core_changes), _result(run, seen)
 
 
 def _result(run: StoredRun, seen: View) -> StepResult:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 
@@ -76,13 +77,14 @@ class Measure(Setting, frozen=True):
 
 class Row(Setting, frozen=True):
     """A row: the base of the table, with the own bases of the techniques that `base_of` names, then with
-    techniques (`ID`, `ID=WAY`) and a change.
+    techniques (`ID`, `ID=WAY`) and a change. `on`: a row above, whose system takes the place of the base.
 
     `against`: the row that it is compared with; empty: the table's reference.
     `published`: measure -> ids of the figures that are put beside it. `less_ns`: by the id of such a figure
     what it alone holds besides, and is taken off it; its source says where the document tells that.
     """
 
+    on: str = ""
     base_of: tuple[str, ...] = ()
     techniques: tuple[str, ...] = ()
     change: Change = Change()
@@ -162,14 +164,26 @@ def _problem(t: Table, name: str) -> str:
     for key, m in t.measures.items():
         if problem := _problem_of_measure(m):
             return f"measures.{key}{problem}"
-    for key, row in t.rows.items():
-        if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key) or t.against(key) not in t.rows:
-            return f"rows.{key}: expected a plain name, and a row to be compared with"
-        for measure, ids in row.published.items():
-            if measure not in t.measures or not set(ids) <= figures().keys():
-                return f"rows.{key}.published.{measure}: expected a measure, and figures that there are"
-        if stray := row.less_ns.keys() - {name for ids in row.published.values() for name in ids}:
-            return f"rows.{key}.less_ns: {min(stray)} is no figure of this row"
+    above = [""]
+    for key in t.rows:
+        if problem := _problem_of_row(t, key, above):
+            return f"rows.{key}{problem}"
+        above.append(key)
+    return ""
+
+
+def _problem_of_row(t: Table, key: str, above: Collection[str]) -> str:
+    """What is wrong with a row, behind its key; `above`: the names of those above it."""
+    row = t.rows[key]
+    if row.on not in above:
+        return f".on: expected a row above, got '{row.on}'"
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key) or t.against(key) not in t.rows:
+        return ": expected a plain name, and a row to be compared with"
+    for measure, ids in row.published.items():
+        if measure not in t.measures or not set(ids) <= figures().keys():
+            return f".published.{measure}: expected a measure, and figures that there are"
+    if stray := row.less_ns.keys() - {name for ids in row.published.values() for name in ids}:
+        return f".less_ns: {min(stray)} is no figure of this row"
     return ""
 
 
