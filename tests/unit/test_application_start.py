@@ -105,3 +105,53 @@ def test_such_an_application_is_started_by_its_script_only(text: str, fits: str)
     )
     ways = technique("init-app-first").recipes
     assert {name for name, way in ways.items() if not unmet(way, known)} == {fits}
+
+
+CASES = f"""#!/bin/sh
+# The product.
+export SCREEN=1
+case "$1" in
+stop)
+	killall player
+	;;
+start|restart)
+	echo "Starting the player"
+	export DEPTH=32
+	{PATH} --full-screen &
+	;;
+*)
+	echo "usage: $0 start|stop"
+	exit 1
+	;;
+esac
+
+exit 0
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CASES,
+        CASES.replace('"$1"', "$1").replace("start|restart)", '("start")'),
+        CASES.replace('"$1"', '"${1}"').replace("\n\t;;\n*)", " ;;\n*)"),
+    ],
+)
+def test_a_script_for_start_and_stop_does_what_it_does_at_a_start(text: str) -> None:
+    told = ["export SCREEN=1", "export DEPTH=32", f"exec {PATH} --full-screen"]
+    assert commands(of(text), PATH).splitlines() == told
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("exit 0\n", "ifup eth0\n"),  # something behind it
+        ("\texport DEPTH", "\tif true; then export DEPTH"),
+        ("start|restart)", "begin)"),
+        ('case "$1" in', 'case "$2" in'),
+        ("stop)\n", 'stop)\n\tcase "$1" in\n\tesac\n'),
+    ],
+)
+def test_a_script_that_does_more_is_not_taken_apart(old: str, new: str) -> None:
+    assert old in CASES
+    assert commands(of(CASES.replace(old, new)), PATH) == ""

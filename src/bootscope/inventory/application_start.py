@@ -13,6 +13,9 @@ _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a)?sh\b")
 _COMPOUND = re.compile(r"<<|\\$|[`(){}]|^\s*(?:if|case|for|while|until|trap|exit|return)\b", re.MULTILINE)
 _PRINTS = re.compile(r"\s*(?:#|echo\b|printf\b|$)")
 _SETS = re.compile(r"^\s*(?:export\s+)?\w+=", re.MULTILINE)
+_CASE = re.compile(r"\s*case\s+\"?\$\{?1\}?\"?\s+in\s*$")
+_START = re.compile(r"\s*\(?(?:[\w-]+\|)*\"?start\"?(?:\|[\w-]+)*\)(.*)$")
+_NOTHING = re.compile(r"\s*(?:#.*|exit 0|exit \$\?|:)?\s*$")
 _REDIRECTION = re.compile(r"\d*[<>]+(?:&\d|\s*[^\s&]+)")
 _BACKGROUND = re.compile(r"\s*&\s*$")
 
@@ -38,7 +41,7 @@ def needs_more(known: Inventory) -> bool:
 def commands(scripts: StartScripts, path: str) -> str:
     """The same as a script that becomes the application; empty where it does more than run one command after
     the other."""
-    text = script(scripts, path)
+    text = _as_started(script(scripts, path))
     if not _SHELL.match(text) or _COMPOUND.search(text):
         return ""
     lines = [line for line in expanded(text).splitlines()[1:] if not _PRINTS.match(line)]
@@ -48,6 +51,27 @@ def commands(scripts: StartScripts, path: str) -> str:
     before = "".join(f"{line}\n" for line in lines[: lines.index(launch)])
     own = _BACKGROUND.sub("", launch).strip()
     return f"{before}{own if own.startswith('exec ') else f'exec {own}'}\n"
+
+
+def _as_started(text: str) -> str:
+    """What a script does when it is called with `start`: the lines before `case "$1" in`, and those of that
+    case. The whole script where it has none, or does something behind it."""
+    lines = text.splitlines()
+    begins = [number for number, line in enumerate(lines) if _CASE.match(line)]
+    ends = [number for number, line in enumerate(lines) if line.strip() == "esac"]
+    if len(begins) != 1 or len(ends) != 1 or any(not _NOTHING.match(line) for line in lines[ends[0] + 1 :]):
+        return text
+    found: list[str] | None = None
+    for line in lines[begins[0] + 1 : ends[0]]:
+        if found is None:
+            label = _START.match(line)
+            found, line = ([], label[1]) if label else (None, "")
+        if found is not None:
+            command, last, _ = line.partition(";;")
+            found.append(command.strip())
+            if last:
+                return "\n".join([*lines[: begins[0]], *found]) + "\n"
+    return text
 
 
 def _launch(text: str, path: str) -> str:
