@@ -65,12 +65,14 @@ class WatchNames(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Screen(msgspec.Struct, frozen=True, kw_only=True):
-    """The frame buffer: size in pixels, bytes from line to line, layout of a pixel."""
+    """The frame buffer: size in pixels, bytes from line to line, layout of a pixel. `changing`: rectangles
+    (x, y, width, height) in which each boot may show something else."""
 
     width: int
     height: int
     stride_bytes: int
     format: str
+    changing: tuple[tuple[int, int, int, int], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SourceFact(msgspec.Struct, frozen=True, kw_only=True):

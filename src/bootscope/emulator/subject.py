@@ -205,7 +205,13 @@ def screen_of(fb: FrameBuffer | None) -> Screen | None:
     """The frame buffer as a recording describes it."""
     if fb is None:
         return None
-    return Screen(width=fb.width, height=fb.height, stride_bytes=fb.stride_bytes, format=fb.format)
+    return Screen(
+        width=fb.width,
+        height=fb.height,
+        stride_bytes=fb.stride_bytes,
+        format=fb.format,
+        changing=fb.changing,
+    )
 
 
 def flat(system: System) -> dict[str, str]:

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import msgspec
 
 from bootscope.analysis.views import View
-from bootscope.capture.record import FRAME
+from bootscope.capture.record import FRAME, Screen
 from bootscope.core.errors import BootscopeError, SymbolError
+from bootscope.system.load import PIXEL_BYTES
 
 NOT_BUILT = "not built"
 """How a variant ended that could not be built; the others end as boots do."""
@@ -83,8 +84,21 @@ def failed(key: str, what: tuple[str, ...], error: BootscopeError, lasting: bool
 
 
 def _picture(view: View) -> str:
-    path = view.boot.path / FRAME
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+    path, screen = view.boot.path / FRAME, view.run.info.system.screen
+    if not path.exists():
+        return ""
+    data = path.read_bytes()
+    return hashlib.sha256(steady(data, screen) if screen else data).hexdigest()
+
+
+def steady(data: bytes, screen: Screen) -> bytes:
+    """A picture without what may change from boot to boot."""
+    found, pixel = bytearray(data), PIXEL_BYTES[screen.format]
+    for x, y, width, height in screen.changing if isinstance(screen.changing, tuple) else ():
+        for line in range(y, y + height):
+            start = line * screen.stride_bytes + x * pixel
+            found[start : start + width * pixel] = bytes(width * pixel)
+    return bytes(found)
 
 
 def faults(base: Outcome, variant: Outcome) -> tuple[str, ...]:

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from bootscope.core.settings import Setting
 
 
 class FrameBuffer(Setting, frozen=True):
-    """A simple-framebuffer in reserved memory."""
+    """A simple-framebuffer in reserved memory.
+
+    `changing`: rectangles (x, y, width, height in pixels) of the application's picture in which other things
+    may stand at each boot, such as a clock: a variant works whatever is there.
+    """
 
     address: int
     width: int
@@ -15,6 +21,7 @@ class FrameBuffer(Setting, frozen=True):
     stride_bytes: int
     format: str
     reserved_bytes: int
+    changing: tuple[tuple[int, int, int, int], ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def mode(self) -> str:

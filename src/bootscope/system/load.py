@@ -186,6 +186,9 @@ def check_system(system: System, path: Path) -> None:
         require(fb.width > 0 and fb.height > 0, "framebuffer", "a width and a height above 0")
         line = fb.width * PIXEL_BYTES[fb.format]
         require(fb.stride_bytes >= line, "framebuffer.stride_bytes", f"{line} or more, the length of a line")
+        for x, y, w, h in fb.changing if isinstance(fb.changing, tuple) else ():
+            inside = 0 <= x < x + w <= fb.width and 0 <= y < y + h <= fb.height
+            require(inside, "framebuffer.changing", "rectangles (x, y, width, height) inside the picture")
 
 
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
