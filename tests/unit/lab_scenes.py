@@ -74,10 +74,10 @@ def home(recipe: Recipe) -> System:
 
 
 def start_scripts(system: System) -> dict[str, str]:
-    """The scripts in /etc/init.d of a system that comes with bootscope, as a build keeps them."""
+    """The scripts of a system that comes with bootscope, as a build keeps them."""
     top = system_dir() / system.rootfs.overlay
     found = {f"/etc/init.d/{p.name}": p.read_text() for p in sorted((top / "etc/init.d").iterdir())}
-    written = {p: text for p, text in system.rootfs.files.items() if p.startswith("/etc/init.d/")}
+    written = {p: text for p, text in system.rootfs.files.items() if text.lstrip().startswith("#!")}
     return {
         p: text
         for p, text in {**found, **written}.items()

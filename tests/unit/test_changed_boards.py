@@ -67,7 +67,7 @@ def test_a_file_with_a_colon_in_its_path_is_a_file(tmp_path: Path) -> None:
 def test_a_board_with_other_caches_is_counted_for_these(tmp_path: Path) -> None:
     board = load_board("cubieboard:core=cortex-a8:l2=off")
     task = recording.Task(cast(Subject, None), board, tmp_path, "init")
-    (counted,) = recording._counting(task).limits.timing
+    (counted,) = recording.counting(task).limits.timing
     assert counted == core_of(board)
 
 

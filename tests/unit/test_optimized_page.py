@@ -15,7 +15,7 @@ from bootscope.techniques.model import techniques
 
 from .builders import ROOT
 
-SYSTEMS = ["stock", "debian-arm64", "debian-riscv64", "debian-systemd", "stock-qt"]
+SYSTEMS = ["stock", "debian-arm64", "debian-riscv64", "debian-systemd", "stock-qt", "stock-player"]
 
 
 @pytest.fixture(scope="module")

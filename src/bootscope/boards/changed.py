@@ -25,7 +25,7 @@ _OF_CORE = ("dram", "l2", "dcache", "icache")
 _CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
 """A clock -> what it adds to the power of two that an instruction takes in ns."""
 _SHIFTS = range(1, 11)
-"""With 1 ns an instruction (0) boots of QEMU 10.0 do not leave the SPL: tried on cubieboard, 2026-11-26."""
+"""With 0, 1 ns, boots of QEMU 10.0 stay in their first stage: tried on cubieboard, 2026-11-26."""
 _FILE = ".toml"
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, view
 from bootscope.audit.findings import predicted_ns
+from bootscope.boards.changed import parted
 from bootscope.boards.profile import load_board
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.stored import StoredRun
@@ -106,7 +107,7 @@ def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> in
     for change in changes:
         # A board that cannot be is told before the first boot.
         if wanted := str(change.settings.get("board", "")):
-            load_board(wanted.replace("@board@", loaded.system.board))
+            load_board(wanted.replace("@plain_board@", parted(loaded.system.board)[0]))
     return _tried(args, bench, loaded, picked)
 
 

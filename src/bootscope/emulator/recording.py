@@ -97,7 +97,7 @@ def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "")
     panics, hangs or dies is no error here: it is stored and says so.
     """
     version = qemu.check(task.board)
-    task = _counting(task)
+    task = counting(task)
     for core in task.limits.timing:
         timing_pass.control_of(task.board, core)
     now = datetime.now(UTC)
@@ -116,7 +116,7 @@ def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "")
     return run_id
 
 
-def _counting(task: Task) -> Task:
+def counting(task: Task) -> Task:
     """A task that also counts for the core that its board names: its boots are looked at on that."""
     limits, core = task.limits, core_of(task.board)
     if limits.timing or not limits.explain or not core:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from operator import methodcaller
 
+from bootscope.boards.changed import parted
 from bootscope.core.errors import UserError
 from bootscope.inventory import (
     application_start,
@@ -114,6 +115,13 @@ def found_in(known: Inventory) -> dict[str, str]:
     return values
 
 
+def _plain_board(known: Inventory) -> str:
+    """The system's board, without what is changed of it."""
+    if "board" not in known.settings:
+        raise UserError("the board is not known")
+    return parted(known.settings["board"])[0]
+
+
 def _boot_device(known: Inventory) -> str:
     """Interface and partition from which the boot loader reads files."""
     told = known.knows(Part.COMMANDS) or known.knows(Part.ENVIRONMENT)
@@ -175,6 +183,7 @@ def _application_start(read: Callable[[StartScripts, str], str]) -> Callable[[In
 
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
+    "plain_board": _plain_board,
     "root_device": _root_device,
     "tsc_khz": _tsc_khz,
     "free_sector": _number("card.root_sector", "card.root_sectors"),

@@ -11,8 +11,8 @@ from bootscope.core.settings import Setting
 class Configured(Setting, frozen=True, kw_only=True):
     """A program whose source tree has a configure script and a makefile of its own.
 
-    `source`: a name under [sources]. `options`: of the configure script; ``{prefix}`` is that of the
-    compiler's tools (``arm-linux-gnueabihf-``), ``{triplet}`` the same without its last character.
+    `source`: a name under [sources]. `options`: of the configure script; ``{prefix}`` is what the
+    names of the cross compiler's tools begin with, ``{triplet}`` the same without its last character.
     `makes`: what make is asked for, and the program's path in the folder that it is built in.
     """
 

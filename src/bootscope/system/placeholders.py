@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SETTINGS = {
-    "board": "board",
     "application": "application.path",
     "process": "application.process",
     "command_line": "kernel.command_line",

@@ -26,7 +26,7 @@ PROGRAMS = "bin"
 _CALLED, _TREE = "called", "tree"
 """Programs that gcc itself starts. Their own folder hides them from the computer's gcc."""
 _BINUTILS = ("as", "ld", "nm", "ar", "ranlib", "objcopy", "objdump", "readelf", "strip")
-_EXAMPLE = "such as gcc-14-arm-linux-gnueabihf"
+_EXAMPLE = "such as gcc-14 as a cross compiler for the board"
 _LOADER, _LIBRARIES = "lib64/ld-linux-*.so.2", "lib/*-linux-gnu"
 """Of the computer, below / or, in newer packages, below /usr."""
 _CALL = """\
