@@ -159,8 +159,8 @@ def test_what_came_of_a_table_fits_it(path: Path) -> None:
         ("[rows.quiet]", '[rows.quiet]\nagainst = "none"', "rows.quiet: expected"),
         ("[rows.quiet]", '[rows.quiet]\non = "small"', "rows.quiet.on: expected a row above"),
         ("[rows.quiet]", '[rows."\\u001b"]', "rows."),
-        ("003:789", "003:7890", "published.total: expected"),
-        ("total = [", "sum = [", "published.sum: expected a measure"),
+        ("003:789", "003:7890", "rows.quiet.published.total: expected"),
+        ("total = [", "sum = [", "rows.quiet.published.sum: expected a measure"),
         (
             "[rows.messages]",
             '[rows.messages]\nless_ns = { "003:789" = { value = 1, source = "made up" } }',
