@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -67,7 +68,13 @@ def player(*options: str, makes: str = "player") -> Configured:
 
 
 @pytest.mark.parametrize("ccache", [False, True])
-def test_the_tree_is_configured_for_the_target_and_made(tmp_path: Path, ccache: bool) -> None:
+def test_the_tree_is_configured_for_the_target_and_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ccache: bool
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ccache").write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\nexec "$@"\n')
+    (tmp_path / "bin/ccache").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     out = built(tmp_path, program(compiler_options=("-O2", "-static")), player("--without-sound"), ccache)
     with (out / "program").open("rb") as opened:
         elf = ELFFile(opened)
@@ -75,6 +82,7 @@ def test_the_tree_is_configured_for_the_target_and_made(tmp_path: Path, ccache: 
         assert not list(elf.iter_segments("PT_INTERP"))  # linked as the options say
     assert " sound" in (out / "program.map").read_text()
     assert (out / "program").stat().st_size < (out / "program-whole").stat().st_size  # stripped
+    assert (tmp_path / "asked").exists() == ccache
 
 
 def test_an_option_that_its_script_does_not_know_is_told_with_its_words(tmp_path: Path) -> None:
