@@ -45,6 +45,7 @@ def try_on_board(args: argparse.Namespace) -> int:
     """Tries techniques on an imported system; returns the exit code."""
     tree = load_tree(args.system)[0]
     refuse(args, ("own_base",), "is for systems of the emulated board")
+    _refuse_hardware(args.technique)
     if not args.force:
         _check_apply(tree, args.technique)
     with board_bench(args, tree) as bench:
@@ -65,6 +66,16 @@ def _check_apply(tree: Tree, specs: list[str]) -> None:
     """Raises UserError for what need not be tried, as far as the tree's files tell."""
     recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     check_apply(recipes, together(subject.pieces(tree)[0]), tree.name)
+
+
+def _refuse_hardware(specs: list[str]) -> None:
+    """Raises UserError for what nothing that is built can change."""
+    for found, _, recipe in check(specs):
+        if "board" in recipe.change.settings:
+            raise UserError(
+                f"{found.id} is other hardware, which no build changes",
+                hint="change it by hand, and compare boots of before and after: bootscope compare",
+            )
 
 
 @dataclass
