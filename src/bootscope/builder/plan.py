@@ -139,12 +139,12 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     bios = (FIRMWARE,) if has_bios(system) else ()
     loader = (system.uboot.source,) if has_loader(system) else ()
     trees = (*loader, system.kernel.source, system.busybox.source)
-    more = [name for name in (packaged_root(system), loader_symbols(system), compiler_of(system)) if name]
+    named = (packaged_root(system), loader_symbols(system), compiler_of(system), application_source(system))
+    more = [name for name in named if name]
     # The packages of its compiler are of programs that have to run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
     flash_tools = [name for name in _flash_tools(system) if name in system.sources]
-    own = [name for name in (application_source(system),) if name]
-    used = dict.fromkeys((*trees, *flash_tools, *below, *bios, *libc, *headers, *more, *again, *own))
+    used = dict.fromkeys((*trees, *flash_tools, *below, *bios, *libc, *headers, *more, *again))
     return [Wanted(name, system.sources[name], loaded.path.parent) for name in used]
 
 
@@ -221,7 +221,6 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
     archive = [initramfs.step(s, loaded.beside(s.rootfs.overlay), arch)] if s.initramfs else []
     musl = userland.MUSL in (s.application.libc, s.busybox.libc)
     tools += [userland.libc_step(s.application.libc_source, arch)] if musl else []
-    own = [application]
     last = [*archive, kernel.step(s, arch)] if builds_kernel(s) else []
     if isinstance(s.prebuilt, Prebuilt):
         p = s.prebuilt
@@ -231,9 +230,9 @@ def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board)
         names = unpacker_sources(s)
         again = [unpacker_symbols.step(s, p, found, arch)] if names and set(names) <= found.keys() else []
         last = last or [prebuilt.kernel_step(s, p, found, arch), *again, *archive]
-        return [*tools, *loaders, busybox, *root, *own, *last]
+        return [*tools, *loaders, busybox, *root, application, *last]
     busybox = userland.busybox_step(s.busybox, arch, toolchain.NAME if compiler else "")
-    return [*tools, *loader_steps.built(s, board), busybox, *own, *last]
+    return [*tools, *loader_steps.built(s, board), busybox, application, *last]
 
 
 def _application(loaded: LoadedSystem, arch: Architecture, compiler: str) -> Step:

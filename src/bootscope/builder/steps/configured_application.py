@@ -29,8 +29,7 @@ def step(application: Application, configured: Configured, arch: Architecture, c
     """
 
     def work(context: Context) -> None:
-        if compiler:
-            context.programs = (context.results[compiler] / toolchain.PROGRAMS,)
+        toolchain.take(context, compiler)
         if context.use_ccache:
             context.programs = (_cached(context, arch.tools.tool("gcc")), *context.programs)
         program = context.out / "program"

@@ -10,7 +10,7 @@ from pathlib import Path
 from bootscope.arch.model import Architecture
 from bootscope.builder.ids import file_sha256
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps.unpack import tree_of
+from bootscope.builder.steps.nolibc import compile_small
 from bootscope.core.errors import UserError
 from bootscope.system.model import System, builds_kernel
 from bootscope.system.small_init import NOLIBC, SmallInit, command, environment, mounts_of
@@ -37,19 +37,10 @@ def steps(system: System, arch: Architecture) -> list[Step]:
 
     def work(context: Context) -> None:
         (context.scratch / "plan.h").write_text(plan)
-        options = ["-Os", "-Wall", "-static", "-s", f"-I{context.scratch}"]
-        options += [f"-ffile-prefix-map={path}=." for path in (SOURCE.parent, context.scratch)]
-        last: list[str] = []
-        if small:
-            headers = tree_of(context, system.kernel.source) / "tools" / "include" / "nolibc"
-            if not (headers / "nolibc.h").is_file():
-                raise UserError(
-                    "small_init.libc: this kernel's tree has no nolibc", hint='libc = "glibc", or Linux 5.1'
-                )
-            options += ["-nostdlib", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"]
-            options += [f"-ffile-prefix-map={headers}=.", "-include", str(headers / "nolibc.h")]
-            last = ["-lgcc"]
-        context.run([compiler, *options, "-o", context.out / PROGRAM, SOURCE.name, *last], cwd=SOURCE.parent)
+        more = [f"-I{context.scratch}", f"-ffile-prefix-map={context.scratch}=."]
+        compile_small(
+            context, arch, SOURCE, context.out / PROGRAM, system.kernel.source if small else "", more
+        )
 
     inputs: dict[str, object] = {"plan": plan, "source": file_sha256(SOURCE), "libc": init.libc}
     needs = (f"unpack-{system.kernel.source}",) if small else ()

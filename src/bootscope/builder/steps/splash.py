@@ -10,7 +10,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder.ids import file_sha256
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import splash_picture
-from bootscope.builder.steps.unpack import tree_of
+from bootscope.builder.steps.nolibc import compile_small
 from bootscope.core.errors import UserError
 from bootscope.system.model import System, builds_kernel
 from bootscope.system.splash import DRAWN, LZO, PPM, Splash
@@ -53,14 +53,7 @@ def _drawn(system: System, arch: Architecture) -> Step:
     small, compiler = builds_kernel(system), arch.tools.tool("gcc")
 
     def work(context: Context) -> None:
-        options = ["-Os", "-Wall", "-Werror", "-static", "-s", f"-ffile-prefix-map={SOURCE.parent}=."]
-        last: list[str] = []
-        if small:
-            headers = tree_of(context, system.kernel.source) / "tools" / "include" / "nolibc"
-            options += ["-nostdlib", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"]
-            options += [f"-ffile-prefix-map={headers}=.", "-include", str(headers / "nolibc.h")]
-            last = ["-lgcc"]
-        context.run([compiler, *options, "-o", context.out / RESULT, SOURCE.name, *last], cwd=SOURCE.parent)
+        compile_small(context, arch, SOURCE, context.out / RESULT, system.kernel.source if small else "")
 
     inputs: dict[str, object] = {"form": DRAWN, "source": file_sha256(SOURCE), "small": small}
     needs = (f"unpack-{system.kernel.source}",) if small else ()

@@ -78,6 +78,12 @@ def step(source: Resolved, arch: Architecture) -> Step:
     return Step(NAME, "unpacking the compiler", 2, work, inputs, (), ("dpkg-deb",))
 
 
+def take(context: Context, compiler: str) -> None:
+    """Puts the programs of the step `compiler`, if there is one, before those of the computer."""
+    if compiler:
+        context.programs = (context.results[compiler] / PROGRAMS, *context.programs)
+
+
 def _check_host(loader: str) -> None:
     """Raises UserError for programs that this computer cannot run."""
     machine = platform.machine().replace("_", "-")

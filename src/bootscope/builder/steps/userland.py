@@ -34,7 +34,7 @@ def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> St
     musl = busybox.libc == MUSL
 
     def work(context: Context) -> None:
-        _take(context, compiler)
+        toolchain.take(context, compiler)
         if musl:
             context.programs = (_musl_compiler(context, arch), *context.programs)
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
@@ -126,19 +126,13 @@ def _steps(compiler: str) -> tuple[str, ...]:
     return (compiler,) if compiler else ()
 
 
-def _take(context: Context, compiler: str) -> None:
-    """Has a step find the programs of a compiler before those of the computer."""
-    if compiler:
-        context.programs = (context.results[compiler] / toolchain.PROGRAMS,)
-
-
 def application_step(application: Application, folder: Path, arch: Architecture, compiler: str = "") -> Step:
     """The step `application`: all C files of `folder` compiled into one program; `compiler` as for
     :func:`busybox_step`."""
     musl = application.libc == MUSL
 
     def work(context: Context) -> None:
-        _take(context, compiler)
+        toolchain.take(context, compiler)
         program = context.out / "program"
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
