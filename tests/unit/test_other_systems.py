@@ -11,9 +11,9 @@ from bootscope.changes.applies import changes_nothing, each_with_values, filled,
 from bootscope.changes.experiment import check
 from bootscope.core.errors import UserError
 from bootscope.emulator.subject import flat
-from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.inventory import Absent, Inventory, Part
 from bootscope.inventory.start_scripts import StartScripts
-from bootscope.inventory.values import Absent, found_in
+from bootscope.inventory.values import found_in
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system
 from bootscope.system.placeholders import boot_script

@@ -9,8 +9,7 @@ from bootscope.changes.applies import filled
 from bootscope.changes.impossible import prebuilt
 from bootscope.core.errors import UserError
 from bootscope.inventory import boot_scripts, initcalls, systemd
-from bootscope.inventory.inventory import Inventory, Part
-from bootscope.inventory.values import Absent
+from bootscope.inventory.inventory import Absent, Inventory, Part
 from bootscope.system.changes import Change
 from bootscope.techniques.model import technique
 

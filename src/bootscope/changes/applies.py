@@ -17,9 +17,9 @@ import msgspec
 from bootscope.changes.impossible import impossible, other_root, prebuilt
 from bootscope.core.errors import UserError
 from bootscope.inventory.indicators import INDICATORS, indicator_evidence
-from bootscope.inventory.inventory import TREE_PARTS, Inventory, Part
+from bootscope.inventory.inventory import TREE_PARTS, Absent, Inventory, Part
 from bootscope.inventory.recorded import Unrecorded
-from bootscope.inventory.values import PLACEHOLDER, Absent, known_value, put_in, value_if_known
+from bootscope.inventory.values import PLACEHOLDER, known_value, put_in, value_if_known
 from bootscope.kbuild.kconfig import written
 from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Recipe

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.inventory import Absent, Inventory, Part
 from bootscope.inventory.start_scripts import expanded
 from bootscope.system.small_init import mounts_of
 
@@ -107,11 +107,13 @@ def _fstab(words: list[str]) -> str | None:
 
 
 def _part(name: str) -> Callable[[Inventory], str]:
-    """What finds one part of it; empty where there is no such script."""
+    """What finds one part of it; raises Absent where there is no such script."""
 
     def find(known: Inventory) -> str:
         found = first_script(known)
-        return str(getattr(found, name)) if found and found.mounts else ""
+        if not found or not found.mounts:
+            raise Absent("its first program is no script that only mounts and starts one program")
+        return str(getattr(found, name))
 
     return find
 

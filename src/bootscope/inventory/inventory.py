@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from bootscope.core.errors import UserError
 from bootscope.inventory.bootlog import BootLog
 from bootscope.inventory.loader_script import LoaderScript
 from bootscope.loaders.registry import BUILT
@@ -209,6 +210,10 @@ class Inventory:
     def unread(self, path: str) -> bool:
         """Whether there is such a file and its content is not known."""
         return self.files.get(path) in ("file", "program")
+
+
+class Absent(UserError):
+    """A system is known not to have what a technique speaks of."""
 
 
 def listed(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from bootscope.inventory import (
     systemd,
     unused_files,
 )
-from bootscope.inventory.inventory import Inventory, Part
+from bootscope.inventory.inventory import Absent, Inventory, Part
 from bootscope.inventory.recorded import Unrecorded
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.start_scripts import ROLES, StartScripts
@@ -34,10 +34,6 @@ VALUES = {"lpj": r"Calibrating delay loop.*\(lpj=(\d+)\)"}
 """Placeholders, and where in the console log their values stand."""
 
 _DEVICE = re.compile(r"\w+ [\w:.#-]+")
-
-
-class Absent(UserError):
-    """A system is known not to have what a technique speaks of."""
 
 
 def put_in(text: str, value_of: Callable[[str], str | None]) -> str:
