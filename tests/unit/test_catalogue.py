@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from bootscope.analysis import whatif
-from bootscope.audit.forecast import LEFT_OUT
+from bootscope.audit.forecast import LEFT_OUT, PARAMETERS
 from bootscope.boards.changed import core_of
 from bootscope.boards.profile import load_board
 from bootscope.capture import objects
@@ -222,7 +222,7 @@ def test_a_recipe_asks_for_signs_and_predictions_that_there_are(recipe: Recipe) 
     assert set(recipe.applies.filesystem) <= set(DRIVERS)
     known_names = {re.split("[=:]", known)[0] for known in (*whatif.KNOWN, *OF_CORES)}
     asked = {re.split("[=:]", change)[0] for change in recipe.predict}
-    assert asked <= known_names | {LEFT_OUT}
+    assert asked <= known_names | {LEFT_OUT, PARAMETERS}
     named = set(PLACEHOLDER.findall(msgspec.json.encode(recipe).decode()))
     assert named <= {*VALUES, *SETTINGS, *ADDRESSES, *FOUND}
 

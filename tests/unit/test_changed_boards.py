@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from bootscope.boards.changed import core_of
+from bootscope.boards.physical import is_real
 from bootscope.boards.profile import board_dir, load_board
 from bootscope.core.errors import UserError
 from bootscope.emulator import recording
@@ -54,6 +55,14 @@ def test_changes_of_a_core_come_one_upon_the_other() -> None:
     other = core_of(load_board("cubieboard:core=cortex-a8:l2=off"))
     assert other and other.geometry_id != plain.geometry_id
     assert core_of(load_board("cubieboard:core=cortex-a8:l2=off:core=cortex-a8")) == plain
+
+
+def test_a_board_with_changes_is_no_real_one() -> None:
+    assert not is_real("cubieboard:card=2x")
+    assert not is_real("boards/mine.toml:clock=0.5x")
+    assert is_real("serial:/dev/ttyUSB0")
+    with pytest.raises(UserError, match="unknown kind of console 'cubybord'"):
+        is_real("cubybord:card=2x")
 
 
 def test_a_file_with_a_colon_in_its_path_is_a_file(tmp_path: Path) -> None:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.core.errors import UserError
-from bootscope.inventory.driver_parameters import driver_parameters, shown
+from bootscope.inventory.driver_parameters import Effect, driver_parameters, effects, shown
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change
 from bootscope.techniques.model import technique
@@ -32,7 +34,13 @@ c0900100 14 __param drivers/gpu/gpu.o
 """
 
 
-def booted(store: Store, *calls: tuple[int, int], parameters: str = PARAMETERS, ports: int = 1) -> Recorded:
+def booted(
+    store: Store,
+    *calls: tuple[int, int],
+    parameters: str = PARAMETERS,
+    ports: int = 1,
+    kept: dict[str, bytes] | None = None,
+) -> Recorded:
     """A boot with initcalls (address, ms of CPU) that finds serial ports."""
     story = Story().hook("kernel.start").switch(1)
     for address, took_ms in calls:
@@ -40,11 +48,11 @@ def booted(store: Store, *calls: tuple[int, int], parameters: str = PARAMETERS, 
     for port in range(ports):
         story.typed(f"[    1.000000] ttyS{port} at MMIO 0x1c28000 is a 16550A\r\n".encode(), 100)
     story.hook("kernel.init", text=b"/init").work(MS).hook("application.start").work(MS).sample()
-    kept = {
+    tables = {
         objects.KERNEL_SYMBOLS: (CODE + parameters).encode(),
         objects.KERNEL_OBJECTS: LINKED.encode(),
     }
-    return known(store, story.records, objects=kept)
+    return known(store, story.records, objects=tables | (kept or {}))
 
 
 def test_the_dearest_drivers_get_values_and_others_are_named(store: Store) -> None:
@@ -74,6 +82,15 @@ def test_the_recipe_puts_each_word_on_the_command_line(store: Store) -> None:
     assert why_not(recipe, facts) == ""
     assert filled(recipe.change, facts) == Change(command_line=("pty.legacy_count=0", "8250.nr_uarts=1"))
     assert why_not(recipe, booted(store, (GPU, 8))) != ""
+
+
+def test_ports_that_are_not_looked_for_take_no_time(store: Store) -> None:
+    kept = {objects.KERNEL_CONFIG: b"CONFIG_SERIAL_8250_RUNTIME_UARTS=8\n"}
+    facts = booted(store, (PTY, 26), (UART, 2), (GPU, 8), ports=2, kept=kept)
+    assert effects(facts) == [
+        Effect("pty_init", Fraction(0), "LEGACY_PTYS"),
+        Effect("serial8250_init", Fraction(1, 4), ""),
+    ]
 
 
 def test_without_a_recording_nobody_knows() -> None:

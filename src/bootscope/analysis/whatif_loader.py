@@ -13,6 +13,7 @@ from bootscope.analysis.whatif_plan import Plan
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 from bootscope.loaders.model import LOAD, Hooked, Loader
+from bootscope.loaders.registry import BUILT
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
@@ -26,6 +27,12 @@ _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
 def no_countdown(plan: Plan, evidence: Evidence) -> None:
     """The boot loader does not wait for a key."""
     loader = _loader(evidence)
+    if loader.menu_wait_s:
+        script = evidence.run.system.settings.get(f"{BUILT.tree}.script", "")
+        wait_s = loader.menu_wait_s(script)
+        plan.counted_ns += wait_s * 1_000_000_000
+        plan.assume(f"{loader.title}'s menu waits {wait_s} s, as its script says")
+        return
     hook_coverage.need(evidence, f"delays in {loader.title}", loader.main.hook(Hooked.DELAY))
     waits = countdown(evidence)
     if not waits:
@@ -37,6 +44,36 @@ def no_countdown(plan: Plan, evidence: Evidence) -> None:
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
     """The boot loader's boot command is what its script says: looking for it and reading it are gone."""
+    around, inner = _script(evidence)
+    plan.gone.append((around[0].start_ns, inner[0].start_ns))
+    loader = _loader(evidence)
+    told = "the script" if _word(around[-1]) in loader.script_commands else around[-1].text
+    plan.assume(f"{loader.title}'s boot command does what {told} does, without searching for a card")
+
+
+def script_by_name(plan: Plan, evidence: Evidence) -> None:
+    """The boot loader's boot command reads and runs its script: only looking for it is gone.
+
+    Raises UserError where no command right before the script read it.
+    """
+    loader = _loader(evidence)
+    around, _ = _script(evidence)
+    *outer, script = around
+    commands = evidence.scene.of(loader.main.hook(Hooked.COMMAND))
+    siblings = [c for c in commands if outer and c.depth == script.depth and _holds(outer[-1], c)]
+    before = [c for c in siblings if c.end_ns <= script.start_ns]
+    if not before or _word(script) not in loader.script_commands:
+        raise UserError(f"{loader.title} read no script from a file in this boot")
+    read = before[-1]
+    plan.gone += [(around[0].start_ns, read.start_ns), (read.end_ns, script.start_ns)]
+    plan.assume(f"{loader.title} reads and runs the script at once, without searching for it")
+
+
+def _script(evidence: Evidence) -> tuple[list[Call], list[Call]]:
+    """(commands that hold the one which boots, the outermost first; those that the last of them runs).
+
+    Raises UserError where the boot loader ran no script.
+    """
     loader = _loader(evidence)
     hook_coverage.need(evidence, f"{loader.title}'s commands", loader.main.hook(Hooked.COMMAND))
     commands = evidence.scene.of(loader.main.hook(Hooked.COMMAND))
@@ -46,10 +83,8 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
     if not around:
         hint = f"its commands come from {loader.settings.commands_variable} already"
         raise UserError(f"{loader.title} ran no script in this boot", hint=hint)
-    first = next(c for c in commands if c.depth == around[-1].depth + 1 and _holds(around[-1], c))
-    plan.gone.append((around[0].start_ns, first.start_ns))
-    told = "the script" if _word(around[-1]) in loader.script_commands else around[-1].text
-    plan.assume(f"{loader.title}'s boot command does what {told} does, without searching for a card")
+    inner = [c for c in commands if c.depth == around[-1].depth + 1 and _holds(around[-1], c)]
+    return around, inner
 
 
 def _loader(evidence: Evidence) -> Loader:

@@ -25,12 +25,14 @@ from bootscope.analysis.whatif_core import predict_on_core
 from bootscope.analysis.whatif_kernel import calls_gone, code_gone, larger, sleeps_gone
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_root import Drivers, present_kind, root_kinds, rootfs
+from bootscope.analysis.whatif_samples import briefer
 from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
 from bootscope.changes.applies import each_with_values, filled
 from bootscope.core.errors import UserError
-from bootscope.core.text import size
+from bootscope.core.text import listed, size
 from bootscope.cores.changes import is_of_core
 from bootscope.cores.profile import Core
+from bootscope.inventory import driver_parameters
 from bootscope.inventory.closure import Closures, Lost
 from bootscope.inventory.recorded import Recorded
 from bootscope.kbuild.kconfig import written
@@ -43,6 +45,8 @@ _OUT = ("n", "m")
 """Values of symbols whose code is not in the kernel's image."""
 LEFT_OUT = "left-out"
 """In a recipe's `predict`: of all that it changes, what leaves the kernel is what counts."""
+PARAMETERS = "driver-parameters"
+"""In a recipe's `predict`: what the parameters that it gives drivers come to."""
 _ROOT = "rootfs="
 _UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
 
@@ -54,7 +58,7 @@ def can_be_told(recipe: Recipe) -> bool:
 
 def what_ifs(recipe: Recipe) -> list[str]:
     """The changes of a recipe that `what-if` knows, and that nothing tells better here."""
-    instead = (LEFT_OUT, _ROOT) if LEFT_OUT in recipe.predict else ()
+    instead = (LEFT_OUT, _ROOT, PARAMETERS) if LEFT_OUT in recipe.predict else (PARAMETERS,)
     return [change for change in recipe.predict if not change.startswith(instead)]
 
 
@@ -97,7 +101,22 @@ def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):
         found.append(without_devices(nodes))
+    if PARAMETERS in recipe.predict:
+        found.append(_drivers_do_less(facts))
     return found
+
+
+def _drivers_do_less(facts: Recorded) -> Extra:
+    """The drivers that take longest have parameters by which they make and look for less."""
+    effects = driver_parameters.effects(facts)
+
+    def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        config = facts.configs.get("kernel", {})
+        fewer_terminals(plan, evidence, steps, config, {e.as_without for e in effects if e.as_without})
+        briefer(plan, [((e.initcall,), e.share) for e in effects if not e.as_without])
+        plan.assume(f"what {listed([e.initcall for e in effects])} makes less is not missed")
+
+    return add
 
 
 def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:

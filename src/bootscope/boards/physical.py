@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from bootscope.boards import pins
+from bootscope.boards.changed import parted
+from bootscope.boards.profile import board_names
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load, read_toml
 from bootscope.core.settings import expected as wrong
@@ -74,12 +76,16 @@ class RealBoard(Setting, frozen=True, kw_only=True):
 
 
 def is_real(name: str) -> bool:
-    """Whether a `--board` means a real board: a short form, or a file that has a console.
+    """Whether a `--board` means a real board: a short form, or a file that has a console. An emulated one
+    may be named with changes (`cubieboard:card=2x`).
 
     Raises UserError for a file that cannot be read, and for a short form of no kind that there is.
     """
     if _SHORT.fullmatch(name):
         return True
+    plain, changes = parted(name)
+    if changes and (plain in board_names() or plain.endswith(".toml")):
+        return False
     if name.endswith(".toml"):
         return isinstance(read_toml(Path(name))[0].get("console"), dict)
     kind, colon, _ = name.partition(":")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
@@ -30,17 +31,32 @@ _CONSOLE = re.compile(r"console=ttyS(\d+)")
 @dataclass(frozen=True)
 class Value:
     """A value for a parameter of a driver: its module, its name, the initcall in which it works, and the
-    text; empty: the number of serial ports that the boot found."""
+    text; empty: the number of serial ports that the boot found. `as_without`: the symbol without which the
+    kernel would make as little; `of`: that with how many it makes by itself."""
 
     module: str
     name: str
     initcall: str
     text: str
+    as_without: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a value comes to: the initcall that does less, and the share of its time that is left; or as if
+    the kernel were without a symbol."""
+
+    initcall: str
+    share: Fraction
+    as_without: str
 
 
 VALUES = (
-    Value("pty", "legacy_count", "pty_init", "0"),  # the old pairs of terminals; /dev/ptmx does without
-    Value("8250", "nr_uarts", "serial8250_init", ""),  # ports that nothing names are looked for, one by one
+    # The old pairs of terminals; /dev/ptmx does without.
+    Value("pty", "legacy_count", "pty_init", "0", as_without="LEGACY_PTYS"),
+    # Ports that nothing names are looked for, one by one.
+    Value("8250", "nr_uarts", "serial8250_init", "", of="SERIAL_8250_RUNTIME_UARTS"),
     Value("loop", "max_loop", "loop_init", "0"),  # made at once; others are made when they are asked for
     Value("brd", "rd_nr", "brd_init", "1"),
     Value("nbd", "nbds_max", "nbd_init", "0"),
@@ -53,14 +69,26 @@ VALUES = (
 
 def driver_parameters(known: Inventory) -> str:
     """Words for the kernel's command line; empty where no driver that takes long has such a parameter."""
-    return " ".join(word for word, _, _ in _found(_recorded(known)))
+    return " ".join(_word(value, text) for value, text, _ in _found(_recorded(known)))
+
+
+def effects(facts: Recorded) -> list[Effect]:
+    """What these parameters come to in the recorded boot."""
+    config = facts.configs.get("kernel", {})
+
+    def share(value: Value, text: str) -> Fraction:
+        now = config.get(value.of, "")
+        every = int(now) if now.isdecimal() else 0
+        return min(Fraction(1), Fraction(int(text), every)) if every else Fraction(0)
+
+    return [Effect(v.initcall, share(v, text), v.as_without) for v, text, _ in _found(facts)]
 
 
 def shown(facts: Recorded) -> str | None:
     """What the boot shows of them, and drivers that take long and have others."""
     found = _found(facts)
-    told = [f"{call} {span(ns)}: {word}" for word, call, ns in found]
-    others = list(_others(facts.view.evidence, {call for _, call, _ in found}))
+    told = [f"{value.initcall} {span(ns)}: {_word(value, text)}" for value, text, ns in found]
+    others = list(_others(facts.view.evidence, {value.initcall for value, _, _ in found}))
     return "; ".join([*told, *others[:_MOST_OTHERS]]) if told else ""
 
 
@@ -70,8 +98,13 @@ def _recorded(known: Inventory) -> Recorded:
     return known
 
 
-def _found(facts: Recorded) -> list[tuple[str, str, int]]:
-    """(word of the command line, initcall, what it took in ns), the dearest first."""
+def _word(value: Value, text: str) -> str:
+    """A word of the kernel's command line."""
+    return f"{value.module}.{value.name}={text}"
+
+
+def _found(facts: Recorded) -> list[tuple[Value, str, int]]:
+    """(parameter, its text, what its initcall took in ns), the dearest first."""
     evidence, known = facts.view.evidence, _parameters(facts.view.evidence)
     took = _took(evidence)
     found = []
@@ -81,7 +114,7 @@ def _found(facts: Recorded) -> list[tuple[str, str, int]]:
         if ns >= _LEAST_NS and (not known or any(name == value.name for _, name in known)):
             text = value.text or _ports(facts)
             if text:
-                found.append((f"{value.module}.{value.name}={text}", value.initcall, ns))
+                found.append((value, text, ns))
     return sorted(found, key=lambda row: -row[2])
 
 

@@ -19,13 +19,19 @@ BOOT_IMAGE, CORE_IMAGE = "boot.img", "core.img"
 """Its first sector, and what that reads."""
 SCRIPT = "grub.cfg"
 _NEVER = r"(?!)"
+_WAIT = re.compile(r"(?m)^([ \t]*set timeout=)([1-9]\d{0,3})[ \t]*$", re.ASCII)
 _NOTHING_SAID = "\0"
 
 
 def without_wait(script: str) -> str:
     """A menu that leaves no time to choose; empty for one that has no such wait."""
-    waits = re.compile(r"(?m)^([ \t]*set timeout=)[1-9]\d*[ \t]*$")
-    return waits.sub(r"\g<1>0", script) if waits.search(script) else ""
+    return _WAIT.sub(r"\g<1>0", script) if _WAIT.search(script) else ""
+
+
+def menu_wait_s(script: str) -> int:
+    """How many seconds a menu leaves to choose; 0 for one that has no such wait."""
+    waits = _WAIT.findall(script)
+    return int(waits[-1][1]) if waits else 0
 
 
 def _program(name: str, title: str, phrase: str, tree: str) -> Program:
@@ -85,4 +91,5 @@ GRUB = replace(
     sector_image=BOOT_IMAGE,
     script_file=SCRIPT,
     wrapped_script=False,
+    menu_wait_s=menu_wait_s,
 )

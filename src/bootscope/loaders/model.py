@@ -256,6 +256,8 @@ class Loader:
     unpacking: Callable[[str, int], str] | None = None
     """Makes of its script one by which it may unpack the kernel, at an address that is free; empty where the
     script starts none so. None for a boot loader that does not unpack kernels."""
+    menu_wait_s: Callable[[str], int] | None = None
+    """Seconds that a menu in its script waits for a key. None for a boot loader whose waiting is seen."""
 
     @property
     def boot_images(self) -> tuple[str, ...]:

@@ -68,9 +68,10 @@ class Applies(Setting, frozen=True):
 class Recipe(Setting, frozen=True):
     """How to carry a technique out: its change, and how its saving is predicted.
 
-    `predict` are changes that `bootscope what-if` knows, and "left-out": of all that it changes, what leaves
-    the kernel is what counts (see audit/forecast.py). `base` makes a system in which there is something
-    to save, for a technique that the reference system follows already: `try --own-base` begins from there.
+    `predict` are changes that `bootscope what-if` knows, "left-out": of all that it changes, what leaves the
+    kernel is what counts, and "driver-parameters": what those come to (see audit/forecast.py). `base` makes a
+    system in which there is something to save, for a technique that the reference system follows already:
+    `try --own-base` begins from there.
     `milestone`: what it makes sooner, where that is not what a boot is recorded until, which may come later.
     """
 

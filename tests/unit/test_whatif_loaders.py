@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions of a boot loader's script and of a menu's wait, on boots made by hand."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from bootscope.analysis.evidence import Evidence
+from bootscope.analysis.functions import Stacks
+from bootscope.analysis.whatif import Prediction, predict
+from bootscope.capture.record import Extent, RunInfo
+from bootscope.core.errors import UserError
+
+from .scenes import Story, evidence_of, run_of
+
+MS = 1_000_000
+KERNEL, SCRIPT = 4096, 9500
+
+
+def run() -> RunInfo:
+    """A card with a kernel and a script."""
+    kernel = Extent(name="kernel", sector=KERNEL, sectors=4000)
+    return run_of(extents=(kernel, Extent(name="boot script", sector=SCRIPT, sectors=1)))
+
+
+def predicted(evidence: Evidence, *changes: str) -> Prediction:
+    return predict(evidence, Stacks(evidence), changes)
+
+
+def seen(story: Story) -> Evidence:
+    return evidence_of(story.records, run())
+
+
+def scripted(*, searches: bool, reads: bool = True) -> Story:
+    """A boot in which U-Boot reads a script and runs it, after looking for it or at once."""
+    story = Story().hook("uboot.start").work(40 * MS)
+    if searches:
+        story.enter("uboot.command", text=b"run distro_bootcmd").work(5 * MS)
+    if reads:
+        story.enter("uboot.command", text=b"load mmc 0:1 0x100 boot.scr")
+        story.read(SCRIPT, 512).work(MS).leave("uboot.command")
+    if searches:
+        story.work(2 * MS)
+    story.enter("uboot.command", text=b"source 0x100").work(MS)
+    story.enter("uboot.command", text=b"load mmc 0:1 0x200 zImage")
+    story.read(KERNEL, 1_000_000).work(4 * MS).leave("uboot.command")
+    story.enter("uboot.command", text=b"bootz 0x200").work(9 * MS).leave("uboot.command").leave(
+        "uboot.command"
+    )
+    if searches:
+        story.leave("uboot.command")
+    return story.hook("kernel.image").work(20 * MS).hook("kernel.start").work(50 * MS).sample()
+
+
+def test_a_script_that_is_named_is_still_read() -> None:
+    found = predicted(seen(scripted(searches=True)), "script-by-name")
+    assert found.predicted_ns == seen(scripted(searches=False)).timeline.total_ns
+
+
+def test_where_no_script_is_read_nothing_can_name_it() -> None:
+    with pytest.raises(UserError, match="read no script"):
+        predicted(seen(scripted(searches=True, reads=False)), "script-by-name")
+
+
+def test_a_menu_waits_as_long_as_its_script_says() -> None:
+    story = Story().work(6000 * MS).read(KERNEL, 1000).work(MS)
+    story.hook("kernel.start").work(MS).sample()
+
+    def saving_ns(script: str) -> int:
+        plain = run()
+        system = msgspec.structs.replace(plain.system, settings={"uboot.script": script})
+        board = msgspec.structs.replace(plain.board, loader="grub")
+        fields = {name: getattr(plain, name) for name in plain.__struct_fields__}
+        evidence = evidence_of(story.records, RunInfo(**{**fields, "system": system, "board": board}))
+        return predicted(evidence, "bootdelay=0").saving_ns
+
+    assert saving_ns("set default=0\nset timeout=5\n") == 5000 * MS
+    assert saving_ns("set timeout=0\n") == 0
