@@ -7,6 +7,7 @@ that of the geometry of the caches.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,9 +108,22 @@ def kept(folder: Path) -> dict[str, CountedInfo]:
     }
 
 
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of what each pass of a boot counted, by the id of its geometry: equal for equal counts, on
+    any computer. Raises UserError when one is damaged."""
+    return {
+        name: hashlib.sha256(_content(folder, name, info)).hexdigest() for name, info in kept(folder).items()
+    }
+
+
 def read(folder: Path, name: str) -> Counted:
     """A pass of a boot. Raises UserError when it is damaged."""
     info = read_json(folder / FOLDER / f"{name}.json", CountedInfo, SCHEMA)
+    return parse(_content(folder, name, info), info)
+
+
+def _content(folder: Path, name: str, info: CountedInfo) -> bytes:
+    """The plugin's file. Raises UserError when it cannot be read or is damaged."""
     path = folder / FOLDER / f"{name}.bin"
     try:
         data = unpacked(path.read_bytes(), info.size_bytes)
@@ -117,7 +131,7 @@ def read(folder: Path, name: str) -> Counted:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     if data is None:
         raise UserError(f"{path} is damaged")
-    return parse(data, info)
+    return data
 
 
 def parse(data: bytes, info: CountedInfo) -> Counted:

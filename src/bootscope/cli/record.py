@@ -12,7 +12,7 @@ from bootscope.boards.changed import core_of
 from bootscope.boards.physical import is_real, real_board
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
-from bootscope.capture import labels
+from bootscope.capture import counted, labels
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
 from bootscope.cli import board_options, named_image, record_image
@@ -262,7 +262,8 @@ def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
     if boot.info.complete:
         ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
     error_ns = None if ns is None else 0
-    return {"reached_ns": ns, "error_ns": error_ns, "stream_sha256": boot.info.stream_sha256}
+    exact = {"stream_sha256": boot.info.stream_sha256, "counts_sha256": counted.digests(boot.path)}
+    return {"reached_ns": ns, "error_ns": error_ns, **exact}
 
 
 def _record_board(args: argparse.Namespace) -> int:
