@@ -96,6 +96,22 @@ def test_the_same_kind_changes_nothing_but_by_its_letters() -> None:
     assert abs(found.saving_ns) < 20 * MS
 
 
+def test_larger_programs_are_read_in_commands_as_long_as_todays() -> None:
+    evidence = seen(from_root())
+    reads = root_reads(evidence)
+    more = 2 * reads.files_bytes
+    found = predicted(evidence, f"root-bytes={more}")
+    assert found.saving_ns == -(more + 2 * reads.files_commands * LATENCY_NS)
+    smaller = predicted(evidence, f"root-bytes=-{reads.files_bytes}")
+    assert smaller.saving_ns == reads.files_bytes + reads.files_commands * LATENCY_NS
+
+
+@pytest.mark.parametrize("value", ["-900M", "much", "1e6"])
+def test_no_more_than_all_can_be_left_unread(value: str) -> None:
+    with pytest.raises(UserError, match=r"large files|number of bytes"):
+        predicted(seen(from_root()), f"root-bytes={value}")
+
+
 @pytest.mark.parametrize("changes", [
     ("rootfs=squashfs-lz4hc", "card=0.25x"), ("uimage", "kernel-bytes=-8388608"), ("uimage", "quiet"),
     ("rootfs=xfs", "no-console"), ("rootfs=xfs", "console=921600"), ("rootfs=erofs-none", "uimage"),

@@ -226,12 +226,15 @@ def compression(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
     """The kernel is larger or smaller."""
+    larger(plan, evidence, bytes_of(value, "kernel-bytes=-200k"))
+
+
+def bytes_of(value: str, example: str) -> int:
+    """A number of bytes, with a sign or without: `-200k`. Raises UserError for anything else."""
     match = re.fullmatch(r"([+-]?[0-9]{1,9})([kM]?)", value, re.ASCII)
     if not match:
-        raise UserError(
-            f"'{printable(value)}' is not a number of bytes", hint="for example kernel-bytes=-200k"
-        )
-    larger(plan, evidence, int(match[1]) * {"": 1, "k": 1000, "M": 1_000_000}[match[2]])
+        raise UserError(f"'{printable(value)}' is not a number of bytes", hint=f"for example {example}")
+    return int(match[1]) * {"": 1, "k": 1000, "M": 1_000_000}[match[2]]
 
 
 def larger(plan: Plan, evidence: Evidence, more: int) -> None:

@@ -19,7 +19,7 @@ from bootscope.analysis.blocks import ROOT_PARTITION
 from bootscope.analysis.console_cost import Line, hidden_by_quiet
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.storage import Access, accesses
-from bootscope.analysis.whatif_kernel import larger
+from bootscope.analysis.whatif_kernel import bytes_of, larger
 from bootscope.analysis.whatif_plan import KERNEL_PHASES, Gone, Plan
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load
@@ -147,6 +147,32 @@ def lines_of(lines: list[Line], kind: str) -> list[Line]:
     name = "ext[234]" if kind.startswith("ext") else re.escape(kind.partition("-")[0])
     begins = re.compile(rf"{name}\b", re.IGNORECASE)
     return [line for line in lines if line.kernel and begins.match(STAMP.sub("", line.text))]
+
+
+def root_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
+    """Of large files - programs, libraries - so many bytes more are read, or fewer, when negative: in commands
+    as long as those of today's large files.
+
+    Raises UserError where nothing is read from the root file system, or less than that.
+    """
+    more = bytes_of(value, "root-bytes=-2M")
+    plan.last.append(lambda: _read_more(plan, evidence, more))
+
+
+def _read_more(plan: Plan, evidence: Evidence, more: int) -> None:
+    reads, card = root_reads(evidence, Gone(plan.gone), plan.kept), plan.board.card
+    # What is left may be one small file: how long commands are is told by all that the boot read.
+    every = root_reads(evidence)
+    if not every.files_commands or reads.files_bytes + more < 0:
+        raise UserError(
+            f"the boot reads {reads.files_bytes} bytes of large files from the root file system",
+            hint="bootscope show --view storage lists what was read",
+        )
+    commands = more * every.files_commands // every.files_bytes
+    transfer_ns = more * 1_000_000_000 // card.bandwidth_bytes_per_s.value
+    plan.counted_ns -= transfer_ns + commands * card.command_latency_ns.value
+    larger_by = "larger" if more >= 0 else "smaller"
+    plan.assume(f"{abs(more)} bytes by which programs and libraries are {larger_by} are all read")
 
 
 def present_kind(evidence: Evidence) -> str:
