@@ -150,7 +150,7 @@ def lines_of(lines: list[Line], kind: str) -> list[Line]:
 
 
 def root_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
-    """Of large files - programs, libraries - so many bytes more are read, or fewer, when negative: in commands
+    """Of large files - programs, libraries - so many bytes more are read, or fewer (negative), in commands
     as long as those of today's large files.
 
     Raises UserError where nothing is read from the root file system, or less than that.
