@@ -60,7 +60,7 @@ def shown(facts: Recorded) -> str:
     return ", ".join(f"{name} {span(ns)}" for name, ns in took.items())
 
 
-FOUND = {"late_drivers": drivers, "late_probes": probes}
+FOUND = {"postponable_drivers": drivers, "postponable_probes": probes}
 """Placeholders, and what finds their values in a system; `try` records a boot's system calls for them."""
 
 
