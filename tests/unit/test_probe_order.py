@@ -62,7 +62,7 @@ def booted(
     story.work(MS).sample()
     kept = {objects.KERNEL_OBJECTS: LINKED.encode()}
     if script:
-        kept[objects.SCRIPTS] = json.dumps({"/etc/init.d/S50disk": script}).encode()
+        kept[objects.SCRIPTS] = json.dumps({"/etc/init.d/S50disk": f"#!/bin/sh\n{script}\n"}).encode()
     system = apply(stock().system, {"it": Change(command_line=tuple(more.split()))})
     return known(store, story.records, system, objects=kept, watch_names=names)
 
@@ -80,17 +80,19 @@ def test_what_is_quick_or_failed_is_left_alone(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("used", "left"),
+    ("script", "root", "left"),
     [
-        ({"script": "#!/bin/sh\nmount /dev/sda1 /mnt\n"}, ""),
-        ({"script": "#!/bin/sh\ncat /dev/ttyUSB0\n"}, "ahci-sunxi"),
-        ({"more": "root=/dev/sda2"}, ""),
-        ({"more": "root=PARTUUID=b0075c09-02"}, ""),
-        ({"more": "root=/dev/mtdblock2"}, "musb-sunxi,ahci-sunxi"),
+        ("mount /dev/sda1 /mnt", "", ""),
+        ("cat /dev/ttyUSB0", "", "ahci-sunxi"),
+        ("", "root=/dev/sda2", ""),
+        ("", "root=PARTUUID=b0075c09-02", ""),
+        ("", "root=0802", ""),
+        ("", "root=/dev/mtdblock2", "musb-sunxi,ahci-sunxi"),
+        ("", "root=ubi0:root", "musb-sunxi,ahci-sunxi"),
     ],
 )
-def test_what_scripts_or_the_root_use_stays(store: Store, used: dict[str, str], left: str) -> None:
-    assert drivers(booted(store, (SATA, 20), (USB, 30), **used)) == left
+def test_what_scripts_or_the_root_use_stays(store: Store, script: str, root: str, left: str) -> None:
+    assert drivers(booted(store, (SATA, 20), (USB, 30), script=script, more=root)) == left
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ _KINDS = {
     "sound/": ("/dev/snd/*", "/dev/dsp*", "/dev/audio*"),
 }
 """Folders of the kernel, and the devices by which programs use what lies there."""
-_NO_DISK = r"/dev/(?:mmcblk|mtd|ubi|nvme|vd|ram|nfs)|ubi\d*:|mtd\d*:"
-"""A root that is on none of these kinds."""
+_MAYBE_DISK = r"/dev/(?:sd|sr|disk|md|dm|mapper)|\w+=|[0-9a-f]+(?::\d+)?$"
+"""A root by the name of a disk, by what may be on one, or by its number."""
 _LEAST_NS = 10_000_000
 """A driver whose probes take less is left as it is."""
 _NAME = re.compile(r"[\w.+-]+", re.ASCII)
@@ -109,7 +109,7 @@ def _spare(facts: Recorded) -> Iterator[str]:
 def _used(facts: Recorded) -> set[str]:
     """The kinds that programs or the root use."""
     root = facts.word("root") or ""
-    on_disk = bool(root) and not re.match(_NO_DISK, root)
+    on_disk = bool(re.match(_MAYBE_DISK, root))
     opened, texts = _opened(facts.view.evidence), "\n".join(facts.scripts.values())
     found = set()
     for folder, patterns in _KINDS.items():
