@@ -12,6 +12,7 @@ from bootscope.builder.plan import steps_of
 from bootscope.builder.sources import Resolved
 from bootscope.builder.steps import function_order, kernel, kernel_tree, probe_later
 from bootscope.builder.steps.edits import Edit, edited
+from bootscope.buildtrees import kernel_code
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, load_system
@@ -139,3 +140,13 @@ def steps(system: System) -> set[str]:
 
 def _source(name: str) -> Resolved:
     return Resolved("", name, "", "1")
+
+
+def test_for_other_build_systems_there_are_files_and_what_to_do_with_them() -> None:
+    settings: dict[str, object] = {"kernel.function_order": "b a", "kernel.probe_later": True, "board": "x"}
+    files, told = kernel_code.by_hand(settings)
+    assert settings == {"board": "x"}
+    assert files[kernel_code.ORDER] == "b\na\n"
+    assert "probe_is_put_off" in files[kernel_code.LATER]
+    assert [path in line for path, line in zip(files, told, strict=True)] == [True, True]
+    assert kernel_code.by_hand({"kernel.function_order": "", "kernel.probe_later": False}) == ({}, [])
