@@ -108,7 +108,7 @@ def test_drivers_are_asked_before_anything_else(tree: Path) -> None:
         "defer_all_probes"
     )
     assert "probe_later.o" in found["drivers/base/Makefile"]
-    assert "SPDX-License-Identifier: GPL-2.0-only" in found["drivers/base/probe_later.c"]
+    assert "SPDX-License-Identifier: GPL-2.0-or-later" in found["drivers/base/probe_later.c"]
 
 
 def test_only_who_asks_gets_another_kernel() -> None:
