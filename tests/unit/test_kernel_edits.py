@@ -13,7 +13,9 @@ from bootscope.builder.sources import Resolved
 from bootscope.builder.steps import function_order, kernel, kernel_tree, probe_later
 from bootscope.builder.steps.edits import Edit, edited
 from bootscope.buildtrees import kernel_code
+from bootscope.changes.impossible import prebuilt
 from bootscope.core.errors import UserError
+from bootscope.inventory.inventory import Inventory
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, load_system
 from bootscope.system.model import System
@@ -150,3 +152,11 @@ def test_for_other_build_systems_there_are_files_and_what_to_do_with_them() -> N
     assert "probe_is_put_off" in files[kernel_code.LATER]
     assert [path in line for path, line in zip(files, told, strict=True)] == [True, True]
     assert kernel_code.by_hand({"kernel.function_order": "", "kernel.probe_later": False}) == ({}, [])
+
+
+@pytest.mark.parametrize("name", ["function_order", "probe_later"])
+def test_a_prebuilt_kernel_stays_as_it_is(name: str) -> None:
+    change = Change(settings={f"kernel.{name}": "a" if name == "function_order" else True})
+    found = list(prebuilt(change, Inventory(settings={"prebuilt.kernel": "boot/vmlinuz"})))
+    assert found == ["its kernel is prebuilt: what is compiled of it stays as it is"]
+    assert not list(prebuilt(change, Inventory(settings={"kernel.source": "linux"})))
