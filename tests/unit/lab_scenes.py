@@ -32,7 +32,11 @@ MS = 1_000_000
 UBOOT_MAP = b"4a001000 T autoboot_command\n4a002000 T mmc_go_idle\n"
 COUNTDOWN = 0x4A001010
 PTY_INIT = 0xC0100000
-DRIVER_SYMBOLS = f"{PTY_INIT:x} t pty_init\n{PTY_INIT + 64:x} t end\n".encode()
+USB_INIT = 0xC0200000
+SLOW_DRIVERS = {
+    objects.KERNEL_SYMBOLS: f"{PTY_INIT:x} t pty_init\n{PTY_INIT + 64:x} t end\n".encode(),
+    objects.KERNEL_OBJECTS: f"{USB_INIT:x} 40 .init.text drivers/usb/host/ehci.o\n".encode(),
+}
 CALIBRATION = b"Calibrating delay loop... 996.14 BogoMIPS (lpj=4980736)\r\n"
 CONFIGS = {
     "kernel": {"MODULES": "y", "SMP": "y", "KERNEL_GZIP": "y", "PRINTK": "y", "LOG_BUF_SHIFT": "14"},
@@ -106,9 +110,13 @@ def boot(*, countdown: bool = True, calibration: bool = True, info: bool = True,
 
 
 def boot_with_slow_driver(took_ms: int = 5) -> Story:
-    """Such a boot, in which a driver with a parameter takes long; :data:`DRIVER_SYMBOLS` names it."""
+    """Such a boot, in which a driver with a parameter takes long, and one that nothing uses;
+    :data:`SLOW_DRIVERS` names them."""
     story = boot()
-    return story.enter("initcall", PTY_INIT).work(took_ms * MS).leave("initcall").sample()
+    story.enter("initcall", PTY_INIT).work(took_ms * MS).leave("initcall").sample()
+    story.enter("initcall", USB_INIT).hook("driver", text=b"ehci")
+    story.enter("probe", text=b"usb1").hook("probe.driver", text=b"ehci").work(20 * MS)
+    return story.leave("probe").leave("initcall").sample()
 
 
 def run_of_stock(store: Store, run_id: str, system: System, **fields: object) -> RunInfo:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bootscope.audit.findings import audit
-from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.changes.compose import composed, with_values
@@ -24,7 +23,7 @@ from bootscope.system.model import Symbols, System
 from bootscope.techniques import model
 from bootscope.techniques.model import Recipe, techniques
 
-from .lab_scenes import CONFIGS, DRIVER_SYMBOLS, FILES, boot_with_slow_driver, known, listed, stock
+from .lab_scenes import CONFIGS, FILES, SLOW_DRIVERS, boot_with_slow_driver, known, listed, stock
 from .systemd_scenes import base_of, elsewhere, is_of_stock
 
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
@@ -43,8 +42,8 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
     }
     files |= {path: listed(text) for path, text in change.write.items()}
     files |= {path: f"-> {target}" for path, target in change.link.items()}
-    story, symbols = boot_with_slow_driver(), {objects.KERNEL_SYMBOLS: DRIVER_SYMBOLS}
-    return known(store, story.records, system, configs=configs, files=files, objects=symbols)
+    story = boot_with_slow_driver()
+    return known(store, story.records, system, configs=configs, files=files, objects=SLOW_DRIVERS)
 
 
 @pytest.mark.parametrize("spec", RECIPES)

@@ -17,7 +17,6 @@ from bootscope.analysis import whatif
 from bootscope.audit.forecast import LEFT_OUT, PARAMETERS
 from bootscope.boards.changed import core_of
 from bootscope.boards.profile import load_board
-from bootscope.capture import objects
 from bootscope.capture.record import SYSCALL_FILE, WatchNames
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled
@@ -48,7 +47,7 @@ from bootscope.techniques.model import (
 )
 
 from .builders import DEVICES, HOOKS, ROOT, TEXTS
-from .lab_scenes import DRIVER_SYMBOLS, boot_with_slow_driver, known, stock
+from .lab_scenes import SLOW_DRIVERS, boot_with_slow_driver, known, stock
 from .systemd_scenes import base_of, elsewhere, is_of_stock, system_for
 
 ALL = techniques()
@@ -66,7 +65,7 @@ def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         Store(tmp_path_factory.mktemp("catalogue") / "store"),
         boot_with_slow_driver().records,
         watch_names=WatchNames(devices=DEVICES, hooks=calls, texts=TEXTS),
-        objects={objects.KERNEL_SYMBOLS: DRIVER_SYMBOLS},
+        objects=SLOW_DRIVERS,
     )
 
 

@@ -162,7 +162,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([loader_tree.step(s)] if loader_tree.needed(s) else []),
-        *([kernel_tree.step(s.kernel)] if kernel_tree.files_of(s.kernel) else []),
+        *([kernel_tree.step(s.kernel)] if kernel_tree.is_other(s.kernel) and builds_kernel(s) else []),
         *small_init.steps(s, arch),
         *_programs(loaded, found, board),
         *([_device_tree(s)] if has_device_tree(s) else []),

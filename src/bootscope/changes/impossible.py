@@ -30,6 +30,8 @@ _LOADERS = (
     *("kernel.packed", "kernel.uimage_address", "kernel.append_device_tree"),
 )
 """Settings that a boot loader works by."""
+_COMPILED = ("kernel.files", "kernel.function_order", "kernel.probe_later")
+"""Settings of a kernel's code."""
 _PLACES = {
     "block": "on a block device",
     "flash": "on raw flash",
@@ -90,6 +92,8 @@ def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
         taken = facts.settings.get(key) and change.settings.get(key) != ""
         if taken and (change.symbols(tree) or f"{tree}.defconfig" in change.settings):
             yield f"its {_TITLES[tree]} is prebuilt"
+        if taken and tree == "kernel" and any(key in change.settings for key in _COMPILED):
+            yield "its kernel is prebuilt: what is compiled of it stays as it is"
         if taken and tree == "kernel" and change.settings.get("initramfs.place") == "built-in":
             yield "its kernel is prebuilt: an initramfs cannot become a part of it"
         if taken and tree == BUILT.tree and change.settings.get(f"{BUILT.tree}.falcon"):

@@ -32,7 +32,7 @@ from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, size, span
 from bootscope.emulator.plugin_config import Limits
 from bootscope.imageedit.record import ImageRecord
-from bootscope.inventory import unused_files
+from bootscope.inventory import probe_order, unused_files
 from bootscope.inventory.recorded import facts
 from bootscope.report.tables import make_table
 from bootscope.search.emulator import Measuring
@@ -94,7 +94,8 @@ class Try(Verb):
 def _limits(args: argparse.Namespace) -> Limits:
     """What boots are recorded with: what a technique must know of them costs no time on the board."""
     changes = [recipe.change for _, _, recipe in check(args.technique)]
-    return Limits(syscalls=any(speaks_of(change, unused_files.FOUND) for change in changes))
+    by_calls = {*unused_files.FOUND, *probe_order.FOUND}
+    return Limits(syscalls=any(speaks_of(change, by_calls) for change in changes))
 
 
 def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
-from bootscope.inventory import driver_parameters, entropy, searches
+from bootscope.inventory import code_order, driver_parameters, entropy, probe_order, searches
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.application_start import needs_more
 from bootscope.inventory.inventory import Inventory, Part
@@ -138,6 +138,12 @@ INDICATORS = {
     ),
     "driver-parameters": Indicator(
         "drivers that take long and have parameters", driver_parameters.shown, lambda known: None
+    ),
+    "late-drivers": Indicator(
+        "drivers that probe long and that nothing uses", probe_order.shown, lambda known: None
+    ),
+    "kernel-code-misses": Indicator(
+        "code of the kernel that misses caches, by counts for a core", code_order.misses, lambda known: None
     ),
     "entropy": Indicator("a wait for random numbers", entropy.shown, entropy.logged),
     "library-search": Indicator(

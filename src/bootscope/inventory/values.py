@@ -16,9 +16,11 @@ from bootscope.core.errors import UserError
 from bootscope.inventory import (
     application_start,
     boot_scripts,
+    code_order,
     driver_parameters,
     first_script,
     initcalls,
+    probe_order,
     systemd,
     unused_files,
 )
@@ -202,9 +204,11 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_commands": _application_start(application_start.commands),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     **boot_scripts.FOUND,
+    **code_order.FOUND,
     **driver_parameters.FOUND,
     **first_script.FOUND,
     **initcalls.FOUND,
+    **probe_order.FOUND,
     **systemd.FOUND,
     **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},

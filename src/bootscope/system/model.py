@@ -122,7 +122,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
     `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
     `files` (path in the kernel's tree -> text) are put over its sources. `device_tree_cells` (node and
-    property of the device tree -> hexadecimal words) are set in it.
+    property of the device tree -> hexadecimal words) are set in it. `function_order`: names of functions that
+    are linked before all others, in this order. `probe_later`: drivers can be told to put off their probe.
     """
 
     source: str
@@ -145,6 +146,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     unpacker_options: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     files: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     device_tree_cells: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    function_order: str | msgspec.UnsetType = msgspec.UNSET
+    probe_later: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Prebuilt(Setting, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import initramfs, kernel_layout, kernel_tree, rootfs
+from bootscope.builder.steps import function_order, initramfs, kernel_layout, kernel_tree, rootfs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
@@ -48,6 +48,7 @@ def step(system: System, arch: Architecture) -> Step:
     source = kernel_tree.source_of(kernel)
     sources, told_apart_by = f"unpack-{source}", f"{kernel.defconfig} {kernel.device_tree}"
     unpacker = kernel.unpacker_options if isinstance(kernel.unpacker_options, tuple) else ()
+    order = function_order.names(kernel)
     compiler, linker = arch.tools.tool("gcc"), arch.tools.tool("ld")
 
     def work(context: Context) -> None:
@@ -64,6 +65,9 @@ def step(system: System, arch: Architecture) -> Step:
         options = [f"LD={_mapping_linker(build, linker)}"]
         if unpacker:
             options.append(f"{_UNPACKER}={' '.join(unpacker)}")
+        if order:
+            function_order.prepare(build, order)
+            options.append(function_order.OPTION)
         context.make(arch, tree, build, arch.tools.make, *options, *targets)
         if kernel.modules:
             _install_modules(context, arch, tree, build)
@@ -72,6 +76,8 @@ def step(system: System, arch: Architecture) -> Step:
         trees.keep(context, key, everything, build)
 
     inputs = _inputs(kernel, symbols, unpacker, moves=bool(arch.unpacker_moves))
+    if order:
+        inputs["function_order"] = (function_order.OPTION, order)
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
     needs = (sources, *(("initramfs",) if built_in else ()))

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small edits of sources: each is anchored on the text that it expects, and refused where that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bootscope.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Edit:
+    """`before` becomes `after` in the file at `path` of a tree. `before` must be there exactly once."""
+
+    path: str
+    before: str
+    after: str
+
+
+def edited(tree: Path, files: Mapping[str, str], edits: Iterable[Edit], setting: str) -> dict[str, str]:
+    """The files that edits change, by path, as text. What is in `files` is taken from there, the rest from
+    the folder `tree`. `setting` is what asks for it.
+
+    Raises UserError where a file is not there, or has not the text that an edit expects.
+    """
+    found: dict[str, str] = {}
+    for edit in edits:
+        text = found.get(edit.path, files.get(edit.path))
+        if text is None:
+            path = tree / edit.path
+            text = path.read_text() if path.is_file() else ""
+        if text.count(edit.before) != 1:
+            first = next(line for line in edit.before.splitlines() if line.strip()).strip()
+            raise UserError(
+                f"{setting} cannot be had: {edit.path} of this source tree has not exactly one place with "
+                f"'{first}'",
+                hint=f"it is made for the source of Linux 6.12; leave {setting} out",
+            )
+        found[edit.path] = text.replace(edit.before, edit.after)
+    return {path: text for path, text in found.items() if not _same(path, text, tree, files)}
+
+
+def _same(path: str, text: str, tree: Path, files: Mapping[str, str]) -> bool:
+    """Whether an edit only asked for a text to be there."""
+    there = files.get(path)
+    return text == (there if there is not None else (tree / path).read_text())

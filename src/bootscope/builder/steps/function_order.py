@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of a kernel in an order of the system's own (`kernel.function_order`).
+
+Each function gets a section of its own, by an option of the compiler. The kernel's linker script is made to
+include a list of some of these sections before all others; the list lies beside the kernel that is built, so
+that another order is another link of the same objects. What is not in the list stays where it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from bootscope.builder.steps.edits import Edit, edited
+from bootscope.core.errors import UserError, printable
+from bootscope.system.model import Kernel
+
+SETTING = "kernel.function_order"
+LIST = "function-order.lds"
+OPTION = "CFLAGS_KERNEL=-ffunction-sections"
+"""For make: of what is built into the kernel, not of modules."""
+_NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+_SCRIPT = "include/asm-generic/vmlinux.lds.h"
+_HOT = "\t\t*(.text.hot .text.hot.*)\t\t\t\t\\\n"
+_MAIN = "\t\t*(TEXT_MAIN .text.fixup)\t\t\t\t\\\n"
+# What the compiler takes for unlikely has names that fit those of functions: it comes first of the two.
+_EDITS = (
+    Edit(_SCRIPT, _HOT, f"\t\tINCLUDE {LIST}\t\t\t\t\\\n{_HOT}"),
+    Edit(
+        _SCRIPT,
+        _MAIN,
+        "\t\t*(.text.unlikely .text.unlikely.* .text.unknown .text.unknown.*)\t\\\n"
+        "\t\t*(.text .text.[0-9a-zA-Z_]*)\t\t\t\t\\\n",
+    ),
+)
+INPUTS = msgspec.to_builtins(_EDITS)
+"""What the edited sources depend on: not on the order."""
+
+
+def names(kernel: Kernel) -> tuple[str, ...]:
+    """The functions in their order, each once; none where a system asks for no order.
+
+    Raises UserError for what cannot be the name of a function.
+    """
+    if not isinstance(kernel.function_order, str):
+        return ()
+    found = tuple(dict.fromkeys(kernel.function_order.split()))
+    for name in found:
+        if not _NAME.fullmatch(name):
+            raise UserError(f"{SETTING}: '{printable(name)}' is not the name of a function")
+    return found
+
+
+def files(tree: Path, there: Mapping[str, str]) -> dict[str, str]:
+    """The sources that differ for it; see :func:`bootscope.builder.steps.edits.edited`."""
+    return edited(tree, there, _EDITS, SETTING)
+
+
+def prepare(build: Path, order: tuple[str, ...]) -> None:
+    """Puts the list where the link finds it. A kernel that was linked with another list is linked anew."""
+    text = "".join(f"*(.text.{name})\n" for name in order)
+    path = build / LIST
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+        (build / "vmlinux").unlink(missing_ok=True)
