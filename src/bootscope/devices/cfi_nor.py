@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from bootscope.core.settings import Setting, Sourced
 from bootscope.devices.model import (
     MEMORY,
@@ -26,13 +28,15 @@ READ, PROGRAM, ERASE = 0, 1, 2
 
 class Caches(Setting, frozen=True):
     """A cache for code and another for data, of `bytes` each, which hold flash and nothing else. From virtual
-    address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash."""
+    address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash. `switched`: they
+    are on only while the software has them on, for boards whose boot loader runs without."""
 
     bytes: int
     ways: int
     line_bytes: int
     uncached_from: int
     region: str
+    switched: bool | msgspec.UnsetType = msgspec.UNSET
 
     def line(self) -> str:
         """For the plugin (native/plugin/watch.h)."""
@@ -45,7 +49,8 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
     A program that reads in order pays a card class's `command_latency_ns` once and its bandwidth for each
     access, which moves the whole width of the bus.
     `unit`: which of the machine's banks it is. `caches`: those of the CPU, through which what Linux does not
-    map as a device is read; without them all is read as it is asked for.
+    map as a device is read; without them all is read as it is asked for. `begins`: the CPU's first instruction
+    is the flash's first word.
     """
 
     address_space: ClassVar[str] = MEMORY
@@ -58,6 +63,7 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
     erase_ns: Sourced
     unit: int = 0
     caches: Caches | None = None
+    begins: bool | msgspec.UnsetType = msgspec.UNSET
 
     def decoder(self, name: str, medium_bytes: int) -> CfiNorDecoder:
         return CfiNorDecoder(name, self)
@@ -80,9 +86,15 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
     def watch_lines(self) -> tuple[str, ...]:
         return (self.caches.line(),) if self.caches else ()
 
+    @property
+    def caches_are_switched(self) -> bool:
+        return self.caches is not None and self.caches.switched is True
+
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         flash = f"format={media.card_format},file={in_option(media.card)},snapshot=on"
-        return ("-drive", f"if=pflash,unit={self.unit},{flash}")
+        # QEMU has memory at the CPU's first address, where a board has a view of its flash.
+        first = ("-device", f"loader,addr={self.base:#x},cpu-num=0") if self.begins is True else ()
+        return ("-drive", f"if=pflash,unit={self.unit},{flash}", *first)
 
 
 class CfiNorDecoder:
