@@ -101,24 +101,29 @@ class CfiNorDecoder:
     """Stores are commands; the two chips of a bank get each in both halves of a word."""
 
     _ERASE, _CONFIRM, _WORD, _OTHER_WORD, _BUFFER = 0x20, 0xD0, 0x40, 0x10, 0xE8
-    _READ_ARRAY = 0xFF
+    _ARRAY = (0xFF, 0xF0, 0x50)
+    """Behind these, data are read again: reset, as both command sets have it, and clear status."""
 
     def __init__(self, name: str, flash: CfiNor) -> None:
         self._name, self._flash = name, flash
         self._pending = self._left = self._begin = self._size = 0
         self._next = -1
+        self._array = True
 
     def read(self, index: int, offset: int, size_bytes: int, accesses: int) -> DeviceEvent:
         """The event of so many accesses, which read `size_bytes` in order."""
         follows, self._next = offset == self._next, offset + size_bytes
         moved = accesses * self._flash.bus_bytes
-        return StorageCommand(index, self._name, READ, offset // SECTOR_BYTES, moved, False, follows)
+        # Behind a command it is the chip's state that is read, wherever that is.
+        sector = offset // SECTOR_BYTES if self._array else None
+        return StorageCommand(index, self._name, READ, sector, moved, False, follows)
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         command = value & 0xFF
         if self._pending == self._BUFFER:
             return self._buffered(index, offset, value)
         pending, self._pending = self._pending, 0
+        self._array = command in self._ARRAY and pending not in (self._WORD, self._OTHER_WORD)
         if pending == self._ERASE and command == self._CONFIRM:
             sector = offset // self._flash.erase_bytes * self._flash.erase_bytes // SECTOR_BYTES
             return StorageCommand(index, self._name, ERASE, sector, self._flash.erase_bytes, True)

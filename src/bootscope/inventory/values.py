@@ -19,6 +19,7 @@ from bootscope.inventory import (
     driver_parameters,
     first_script,
     initcalls,
+    kernel_in_flash,
     systemd,
     unused_files,
 )
@@ -205,6 +206,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **driver_parameters.FOUND,
     **first_script.FOUND,
     **initcalls.FOUND,
+    **kernel_in_flash.FOUND,
     **systemd.FOUND,
     **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
