@@ -60,6 +60,15 @@ void bs_flash_hook(uint32_t id)
 			window = flash->windows[i].range;
 }
 
+void bs_flash_stored(uint64_t phys, uint64_t value)
+{
+	if (phys != flash->second_control)
+		return;
+	flash->second_on = value & flash->second_bit;
+	if (!flash->second_on)
+		bs_cache_empty(&flash->second);
+}
+
 void bs_flash_done(void)
 {
 	struct bs_payload p = {.size = 0};
@@ -89,13 +98,21 @@ static void accessed(uint64_t at, uint64_t bytes, int64_t now_ns)
 	run.last_ns = now_ns;
 }
 
-static void line_wanted(struct bs_cache *cache, uint64_t line, int64_t now_ns)
+/* Whether a cache has the line; it has from now on. */
+static bool held(struct bs_cache *cache, uint64_t line)
 {
 	uint64_t victim;
 
 	if (bs_cache_find(cache, line) != BS_NO_SLOT)
-		return;
+		return true;
 	bs_cache_put(cache, line, false, &victim);
+	return false;
+}
+
+static void line_wanted(struct bs_cache *cache, uint64_t line, int64_t now_ns)
+{
+	if (held(cache, line) || (flash->second_on && held(&flash->second, line)))
+		return;
 	accessed(line << cache->line_shift, UINT64_C(1) << cache->line_shift, now_ns);
 }
 

@@ -30,6 +30,9 @@ void bs_flash_translated(struct qemu_plugin_insn *insn, size_t rest);
 /* Hook `id` was reached: from now on other addresses may be read through caches. */
 void bs_flash_hook(uint32_t id);
 
+/* A value was stored to a device at a physical address, which may switch the second cache. */
+void bs_flash_stored(uint64_t phys, uint64_t value);
+
 /* Records the accesses so far, if there are any. */
 void bs_flash_done(void);
 

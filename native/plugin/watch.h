@@ -21,6 +21,8 @@
  *   flash-switched                         the caches are on as the software switches them ('control')
  *   flash-window ID LO HI                  from hook ID on, data are cached that are read from these virtual
  *                                          addresses; none are before the first of such hooks (repeatable)
+ *   flash-second SIZE WAYS PHYS BIT        a cache behind both, with their lines, is on while what was stored
+ *                                          last to the device register at PHYS has BIT
  *   port ID FIRST SIZE                     record every output to these I/O ports
  *   ports MASK                             the bits of a register that are the number of a port
  *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
@@ -138,8 +140,9 @@ struct bs_window {
 struct bs_flash {
 	const struct bs_io *io; /* NULL: there is none */
 	uint64_t bus_bytes, uncached;
-	bool cached, switched;
-	struct bs_cache code, data;
+	bool cached, switched, has_second, second_on;
+	struct bs_cache code, data, second;
+	uint64_t second_control, second_bit; /* it is on while what was stored there last has the bit */
 	struct bs_window windows[BS_MAX_WINDOWS];
 	size_t n_windows;
 	char region[BS_REGION_BYTES];

@@ -26,10 +26,22 @@ READ, PROGRAM, ERASE = 0, 1, 2
 """Opcodes of events: data read as memory, a buffer or a word programmed, a block erased."""
 
 
+class SecondCache(Setting, frozen=True):
+    """A cache of code and data behind the first ones, with their lines; on while what was stored last to the
+    register at `control` has `bit`."""
+
+    bytes: int
+    ways: int
+    control: int
+    bit: int
+
+
 class Caches(Setting, frozen=True):
     """A cache for code and another for data, of `bytes` each, which hold flash and nothing else. From virtual
     address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash. `switched`: they
-    are on only while the software has them on, for boards whose boot loader runs without."""
+    are on only while the software has them on, for boards whose boot loader runs without. `second`: one that
+    software switches on besides.
+    """
 
     bytes: int
     ways: int
@@ -37,10 +49,16 @@ class Caches(Setting, frozen=True):
     uncached_from: int
     region: str
     switched: bool | msgspec.UnsetType = msgspec.UNSET
+    second: SecondCache | msgspec.UnsetType = msgspec.UNSET
 
-    def line(self) -> str:
+    def lines(self) -> tuple[str, ...]:
         """For the plugin (native/plugin/watch.h)."""
-        return f"flash-cache {self.bytes} {self.ways} {self.line_bytes} {self.uncached_from:#x} {self.region}"
+        first = f"{self.bytes} {self.ways} {self.line_bytes} {self.uncached_from:#x} {self.region}"
+        s, switched = self.second, ("flash-switched",) if self.switched is True else ()
+        if not isinstance(s, SecondCache):
+            return f"flash-cache {first}", *switched
+        second = f"flash-second {s.bytes} {s.ways} {s.control:#x} {s.bit:#x}"
+        return f"flash-cache {first}", *switched, second
 
 
 class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
@@ -84,7 +102,7 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
         return ns if not event.follows else ns - medium.command_latency_ns.value
 
     def watch_lines(self) -> tuple[str, ...]:
-        return (self.caches.line(),) if self.caches else ()
+        return self.caches.lines() if self.caches else ()
 
     @property
     def caches_are_switched(self) -> bool:

@@ -48,7 +48,7 @@ def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:
         end = begin + (board.arch.kernel.unpacker_caches if inside else 0)
         windows += [(number, begin, end) for number in _numbers(hooks, _IMAGE)]
     told = (f"flash-window {number} {low:#x} {high:#x}" for number, low, high in windows)
-    return [*control_lines(control), "flash-switched", *told]
+    return [*control_lines(control), *told]
 
 
 def _numbers(hooks: Hooks, name: str) -> list[int]:
