@@ -67,8 +67,8 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
     A program that reads in order pays a card class's `command_latency_ns` once and its bandwidth for each
     access, which moves the whole width of the bus.
     `unit`: which of the machine's banks it is. `caches`: those of the CPU, through which what Linux does not
-    map as a device is read; without them all is read as it is asked for. `begins`: the CPU's first instruction
-    is the flash's first word.
+    map as a device is read; without them all is read as it is asked for. `begins`: the CPU's first
+    instruction is the flash's first word.
     """
 
     address_space: ClassVar[str] = MEMORY

@@ -39,7 +39,8 @@ def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:
     control, storage = board.arch.control, board.storage_device
     if control is None or not isinstance(storage, MemoryStorage):
         raise UserError(
-            f"{board.name}: caches of {board.arch.title} cannot be followed: how they are switched is not described"
+            f"{board.name}: caches of {board.arch.title} cannot be followed: "
+            "how they are switched is not described"
         )
     windows = [(number, 0, _EVERYWHERE - 1) for number in _numbers(hooks, _KERNEL)]
     if image_at is not None:

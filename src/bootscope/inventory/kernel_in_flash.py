@@ -36,13 +36,12 @@ def _copied(known: Inventory) -> _Copied | None:
     memory = _setting(known, "kernel.memory_address")
     end = memory + _setting(known, "kernel.memory_bytes")
     starts = [words for words in known.loader.called(*_STARTS) if len(words) > 1]
-    for words in known.loader.called(*_COPIES):
-        source, target = (hexadecimal(word) for word in words[1:3]) if len(words) == 4 else (None, None)
-        if source is None or target is None or memory <= source < end:
+    for words in (words for words in known.loader.called(*_COPIES) if len(words) == 4):
+        source, target = hexadecimal(words[1]), hexadecimal(words[2])
+        started = next((words for words in starts if hexadecimal(words[1]) == target), None)
+        if source is None or target is None or started is None or memory <= source < end:
             continue
-        for start in starts:
-            if hexadecimal(start[1]) == target:
-                return _Copied(source, target, start[3] if len(start) > 3 else "")
+        return _Copied(source, target, started[3] if len(started) > 3 else "")
     return None
 
 
@@ -70,14 +69,15 @@ def _free_memory(copied: _Copied, known: Inventory) -> str:
 
 def _script(known: Inventory, copied: _Copied, start: str) -> str:
     """The boot loader's script without the copy, and with another command that starts the kernel; empty where
-    it has none of its own."""
-    kept = []
-    for line in known.settings.get(f"{BUILT.tree}.script", "").splitlines():
-        words = line.split()
-        if words and words[0] in _COPIES and hexadecimal(words[1]) == copied.source:
-            continue
-        kept.append(start if words and words[0] in _STARTS else line)
-    return "".join(f"{line}\n" for line in kept) if start in kept else ""
+    it has none of its own, or says in another way what is copied."""
+    lines = known.settings.get(f"{BUILT.tree}.script", "").splitlines()
+    kept = [line for line in lines if not _copies(line.split(), copied.source)]
+    told = [start if line.split()[:1] in ([name] for name in _STARTS) else line for line in kept]
+    return "".join(f"{line}\n" for line in told) if len(kept) < len(lines) and start in told else ""
+
+
+def _copies(words: list[str], source: int) -> bool:
+    return len(words) == 4 and words[0] in _COPIES and hexadecimal(words[1]) == source
 
 
 def _in_place(copied: _Copied, known: Inventory) -> str:
