@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board vexpress-a9-uboot: U-Boot in flash, caches that software switches, a kernel that stays in flash."""
+"""The board vexpress-a9-uboot: U-Boot in flash, caches that are switched, a kernel that stays in flash."""
 
 from __future__ import annotations
 
