@@ -119,8 +119,24 @@ class CfiNorDecoder:
     """Stores are commands; the two chips of a bank get each in both halves of a word."""
 
     _ERASE, _CONFIRM, _WORD, _OTHER_WORD, _BUFFER = 0x20, 0xD0, 0x40, 0x10, 0xE8
-    _ARRAY = (0xFF, 0xF0, 0x50)
-    """Behind these, data are read again: reset, as both command sets have it, and clear status."""
+    _STATE = (
+        0x98,
+        0x90,
+        0x70,
+        0xB0,
+        0xC0,
+        0x60,
+        0x01,
+        0x03,
+        0x2F,
+        _ERASE,
+        _CONFIRM,
+        _WORD,
+        _OTHER_WORD,
+        _BUFFER,
+    )
+    """Behind these, it is the state of the chip that is read; behind all others, known or not, its data, as
+    QEMU's flash has it."""
 
     def __init__(self, name: str, flash: CfiNor) -> None:
         self._name, self._flash = name, flash
@@ -141,7 +157,7 @@ class CfiNorDecoder:
         if self._pending == self._BUFFER:
             return self._buffered(index, offset, value)
         pending, self._pending = self._pending, 0
-        self._array = command in self._ARRAY and pending not in (self._WORD, self._OTHER_WORD)
+        self._array = command not in self._STATE and pending not in (self._WORD, self._OTHER_WORD)
         if pending == self._ERASE and command == self._CONFIRM:
             sector = offset // self._flash.erase_bytes * self._flash.erase_bytes // SECTOR_BYTES
             return StorageCommand(index, self._name, ERASE, sector, self._flash.erase_bytes, True)
