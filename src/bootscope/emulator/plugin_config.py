@@ -115,7 +115,6 @@ def watch(
     w = Watch([f"tick {board.tick_ns}", *_machine(programs.kernel.arch)])
     add_devices(w, board)
     _add_phases(w, board, watched, programs)
-    w.lines += flash_probes.lines(board, w.hooks, watched.image_at)
     if limits.explain:
         first = len(w.hooks.names) + 1
         loader_probes.add(w.hooks, board.boot_loader, programs.loader)
@@ -244,6 +243,7 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     for called, fields in watched.journal.items():
         message_probes.add_milestone(hooks, kernel, programs.layout, called, fields)
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
+    w.lines += flash_probes.lines(board, hooks, watched.image_at)
 
 
 def _once_there(start: int, board: Board, watched: Watched, programs: Programs) -> str:
