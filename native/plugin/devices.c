@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "config_space.h"
+#include "flash.h"
 #include "record.h"
 #include "run.h"
 #include "virtio_disk.h"
@@ -143,6 +144,8 @@ void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t
 	int64_t now_ns = bs_clock_now(0);
 	if (jump.slept)
 		after_sleep(&jump);
+	if (store && w->flash.has_second)
+		bs_flash_stored(phys, stored_value(info));
 	if (store && is_watched(w, phys)) {
 		uint64_t value = stored_value(info);
 		record_store(udata, w->io, w->n_io, phys, (uint8_t)(1u << qemu_plugin_mem_size_shift(info)), value,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "control.h"
 #include "record.h"
 #include "watch.h"
 
@@ -16,11 +17,13 @@ static struct {
 } run;
 
 static struct bs_flash *flash;
+static const struct bs_control *control; /* NULL: what can be cached is */
+static struct bs_range window; /* virtual addresses of data that can be cached */
 
 /* Of an instruction that lies in flash: kept for as long as QEMU may run it. */
 struct fetch {
-	uint64_t line;
-	uint32_t rest;
+	uint64_t at;
+	uint32_t bytes, rest;
 };
 
 bool bs_flash_code_known(void)
@@ -31,9 +34,39 @@ bool bs_flash_code_known(void)
 	return false;
 }
 
-void bs_flash_init(struct bs_watch *w)
+static void on_control(const struct bs_control *now, bool changed)
+{
+	/* Software that switches a cache off throws out what is in it. */
+	if (changed && !now->data)
+		bs_cache_empty(&flash->data);
+	if (changed && !now->code)
+		bs_cache_empty(&flash->code);
+}
+
+bool bs_flash_init(struct bs_watch *w)
 {
 	flash = &w->flash;
+	if (!flash->n_windows)
+		window.end = UINT64_MAX;
+	if (flash->switched)
+		control = bs_control_follow(w, on_control);
+	return control || !flash->switched;
+}
+
+void bs_flash_hook(uint32_t id)
+{
+	for (size_t i = 0; i < flash->n_windows; i++)
+		if (flash->windows[i].hook == id)
+			window = flash->windows[i].range;
+}
+
+void bs_flash_stored(uint64_t phys, uint64_t value)
+{
+	if (phys != flash->second_control)
+		return;
+	flash->second_on = value & flash->second_bit;
+	if (!flash->second_on)
+		bs_cache_empty(&flash->second);
 }
 
 void bs_flash_done(void)
@@ -65,14 +98,29 @@ static void accessed(uint64_t at, uint64_t bytes, int64_t now_ns)
 	run.last_ns = now_ns;
 }
 
-static void line_wanted(struct bs_cache *cache, uint64_t line, int64_t now_ns)
+/* Whether a cache has the line; it has from now on. */
+static bool held(struct bs_cache *cache, uint64_t line)
 {
 	uint64_t victim;
 
 	if (bs_cache_find(cache, line) != BS_NO_SLOT)
-		return;
+		return true;
 	bs_cache_put(cache, line, false, &victim);
+	return false;
+}
+
+static void line_wanted(struct bs_cache *cache, uint64_t line, int64_t now_ns)
+{
+	if (held(cache, line) || (flash->second_on && held(&flash->second, line)))
+		return;
 	accessed(line << cache->line_shift, UINT64_C(1) << cache->line_shift, now_ns);
+}
+
+static bool data_cached(uint64_t vaddr)
+{
+	bool on = flash->cached && (!control || control->data);
+
+	return on && vaddr < flash->uncached && vaddr >= window.start && vaddr < window.end;
 }
 
 static void loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
@@ -85,7 +133,7 @@ static void loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr
 		return;
 	uint64_t at = phys - flash->io->start, bytes = UINT64_C(1) << qemu_plugin_mem_size_shift(info);
 	int64_t now_ns = bs_clock_now((uintptr_t)udata);
-	if (!flash->cached || vaddr >= flash->uncached || qemu_plugin_hwaddr_is_io(hw)) {
+	if (!data_cached(vaddr) || qemu_plugin_hwaddr_is_io(hw)) {
 		accessed(at, bytes, now_ns);
 		return;
 	}
@@ -99,10 +147,13 @@ static void fetched(unsigned int vcpu, void *udata)
 	const struct fetch *f = udata;
 
 	(void)vcpu;
-	line_wanted(&flash->code, f->line, bs_clock_now(f->rest));
+	if (!control || control->code)
+		line_wanted(&flash->code, f->at >> flash->code.line_shift, bs_clock_now(f->rest));
+	else
+		accessed(f->at, f->bytes, bs_clock_now(f->rest));
 }
 
-static const struct fetch *new_fetch(uint64_t line, size_t rest)
+static const struct fetch *new_fetch(uint64_t at, size_t bytes, size_t rest)
 {
 	static struct fetch *block;
 	static size_t left;
@@ -114,7 +165,7 @@ static const struct fetch *new_fetch(uint64_t line, size_t rest)
 			abort();
 	}
 	struct fetch *f = &block[--left];
-	*f = (struct fetch){line, (uint32_t)rest};
+	*f = (struct fetch){at, (uint32_t)bytes, (uint32_t)rest};
 	return f;
 }
 
@@ -127,7 +178,7 @@ static void see_fetch(struct qemu_plugin_insn *insn, size_t rest)
 
 	if (name && !strcmp(name, flash->region))
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, fetched, QEMU_PLUGIN_CB_NO_REGS,
-						       (void *)new_fetch(at >> flash->code.line_shift, rest));
+						       (void *)new_fetch(at, qemu_plugin_insn_size(insn), rest));
 }
 
 void bs_flash_translated(struct qemu_plugin_insn *insn, size_t rest)

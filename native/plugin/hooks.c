@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "record.h"
 #include "registers.h"
+#include "flash.h"
 #include "returns.h"
 #include "run.h"
 #include "seen.h"
@@ -170,6 +171,8 @@ void bs_hook_reached(struct bs_watch *w, struct bs_hook *h, uint64_t vaddr, uint
 		bs_usage_stage();
 	if (h->frame)
 		w->frame.waits = false;
+	if (w->flash.n_windows)
+		bs_flash_hook(h->id);
 	if (h->id == w->quiet_hook)
 		w->quiet_ns = w->quiet_later_ns;
 	if (h->stop)

@@ -14,6 +14,7 @@
 
 #include "capture.h"
 #include "clock.h"
+#include "control.h"
 #include "cpus.h"
 #include "devices.h"
 #include "flash.h"
@@ -260,6 +261,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	(void)id;
 	struct place *begin = new_place(qemu_plugin_tb_vaddr(tb), n, NULL);
 	count_block(tb, begin, n);
+	bs_control_block(tb);
 	if (watch.returns)
 		see_returns(tb, begin);
 	if (watch.usage.used)
@@ -302,8 +304,8 @@ static bool install(const char *watch_path, const char *out_path)
 	if (watch.returns)
 		bs_returns_init(&watch);
 	bs_capture_init(watch.word_bytes);
-	if (watch.flash.io)
-		bs_flash_init(&watch);
+	if (watch.flash.io && !bs_flash_init(&watch))
+		return false;
 	/* Looked at eight times as often as sampled, so that samples lie close to their grid. */
 	int64_t period_ns = watch.sample_ns ? watch.sample_ns / 8 : DEFAULT_CHECK_NS;
 	check_insns = (uint64_t)(period_ns / watch.tick_ns) + 1;

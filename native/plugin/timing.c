@@ -7,12 +7,12 @@
 
 #include "classes.h"
 #include "clock.h"
+#include "control.h"
 #include "cpus.h"
 #include "hierarchy.h"
 #include "opcode.h"
 #include "polls.h"
 #include "qemu_api.h"
-#include "registers.h"
 #include "timing_file.h"
 
 #define FILTER 1024u
@@ -49,11 +49,9 @@ static struct {
 	uint64_t stored_line; /* virtual; the last one that went past L1 */
 	struct run *last;
 	uint64_t last_line, serial;
-	struct qemu_plugin_scoreboard *look;
-	uint64_t control[BS_MAX_CONTROL];
+	const struct bs_control *control;
 	uintptr_t memory_host; /* what to take off a host address for a physical one; 0: not known yet */
 	bool memory_sure;
-	bool data, code, translates; /* as the software has switched them */
 	struct {
 		uint64_t insn, serial, next;
 		bool store;
@@ -62,20 +60,10 @@ static struct {
 
 /* ---- what the software switches ---- */
 
-static uint64_t *look_again(void)
-{
-	return qemu_plugin_scoreboard_find(t.look, 0);
-}
-
-static bool all_set(uint64_t value, uint64_t bits)
-{
-	return (value & bits) == bits;
-}
-
 /* What is on: what the software has switched, unless it is thought of otherwise in this part of the boot. */
 static void set_switches(void)
 {
-	bool data = t.data, code = t.code, translates = t.translates;
+	bool data = t.control->data, code = t.control->code, translates = t.control->translates;
 
 	for (size_t i = 0; i < t.watch->n_switched; i++) {
 		const struct bs_switched *s = &t.watch->switched[i];
@@ -90,34 +78,13 @@ static void set_switches(void)
 	bs_hierarchy_switch(&t.h, data, code, translates);
 }
 
-static void on_look(unsigned int vcpu, void *udata)
+static void on_control(const struct bs_control *now, bool changed)
 {
-	const uint64_t *bits = t.watch->control_bits;
-
-	(void)vcpu;
-	(void)udata;
-	*look_again() = 0;
+	(void)now;
 	t.age++;
 	t.stored_line = BS_NO_LINE;
-	for (size_t i = 0; i < t.watch->n_control; i++) {
-		uint64_t value = bs_register(t.watch->control[i]);
-
-		if (value == t.control[i])
-			continue;
-		t.control[i] = value;
-		/* Without a bit nothing can be switched. */
-		t.data = all_set(value, bits[1]);
-		t.code = all_set(value, bits[2]);
-		t.translates = bits[0] && all_set(value, bits[0]);
+	if (changed)
 		set_switches();
-	}
-}
-
-static void on_control(unsigned int vcpu, void *udata)
-{
-	(void)vcpu;
-	(void)udata;
-	*look_again() = 1;
 }
 
 /* ---- data ---- */
@@ -343,7 +310,7 @@ static uint64_t physical_of(const struct qemu_plugin_insn *insn, uint64_t vaddr,
 	uintptr_t host = (uintptr_t)qemu_plugin_insn_haddr(insn);
 	bool within = vaddr >= memory->start && vaddr < memory->end;
 
-	if (host && within && !t.translates && !t.memory_sure) {
+	if (host && within && !t.control->translates && !t.memory_sure) {
 		t.memory_host = host - (uintptr_t)vaddr;
 		t.memory_sure = vaddr - memory->start >= SURE_BYTES;
 	}
@@ -405,10 +372,6 @@ void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 	size_t n = qemu_plugin_tb_n_insns(tb);
 	uintptr_t host = (uintptr_t)qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(tb, 0));
 	struct bs_counted *block = bs_timing_file_block(qemu_plugin_tb_vaddr(tb), host & ~(uintptr_t)0xfff, now_ns);
-	qemu_plugin_u64 look = {.score = t.look, .offset = 0};
-
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_look, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_COND_NE, look, 0,
-						  NULL);
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, new_run(tb, block));
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -416,8 +379,6 @@ void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 
 		qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R, vaddr);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, vaddr);
-		if (bs_opcode_is(t.watch->control_by, t.watch->n_control_by, insn))
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_control, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	}
 }
 
@@ -463,19 +424,14 @@ bool bs_timing_init(struct bs_watch *w)
 				    .data_tlb = watch->cache[BS_DATA_TLB], .has_second = watch->has[BS_SECOND],
 				    .one_tlb = !watch->has[BS_CODE_TLB]};
 	bs_hierarchy_start(&t.h);
-	/* What no register switches is on. */
-	t.data = !watch->control_bits[1];
-	t.code = !watch->control_bits[2];
 	t.branches = watch->branches;
 	bs_polls_init(w->tick_ns);
 	t.last_line = t.stored_line = BS_NO_LINE;
 	t.age = 1;
-	for (size_t i = 0; i < BS_MAX_CONTROL; i++)
-		t.control[i] = UINT64_MAX;
-	t.look = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	t.control = bs_control_follow(w, on_control);
 	all = w;
 	t.watch = watch;
-	if (!t.look || !bs_timing_file_init(watch->part, watch->n_parts))
+	if (!t.control || !bs_timing_file_init(watch->part, watch->n_parts))
 		return false;
 	set_switches();
 	return true;

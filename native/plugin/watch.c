@@ -66,6 +66,37 @@ static bool set_flash_cache(struct bs_watch *w, const struct bs_line *l)
 	return f->cached && bs_flash_code_known();
 }
 
+static bool set_flash_switched(struct bs_watch *w, const struct bs_line *l)
+{
+	if (!w->flash.cached || l->n != 1)
+		return false;
+	return w->flash.switched = true;
+}
+
+static bool set_flash_second(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_flash *f = &w->flash;
+	uint64_t v[4];
+
+	if (!f->cached || f->has_second || l->n != 5 || !bs_numbers(l, 1, 4, v) || v[1] > UINT32_MAX)
+		return false;
+	f->second_control = v[2];
+	f->second_bit = v[3];
+	f->has_second = bs_cache_make(&f->second, v[0], (uint32_t)v[1], 1u << f->code.line_shift, BS_LRU, false);
+	return f->has_second;
+}
+
+static bool add_flash_window(struct bs_watch *w, const struct bs_line *l)
+{
+	uint64_t v[3];
+	struct bs_flash *f = &w->flash;
+
+	if (!f->cached || f->n_windows == BS_MAX_WINDOWS || l->n != 4 || !bs_numbers(l, 1, 3, v) || v[1] > v[2])
+		return false;
+	f->windows[f->n_windows++] = (struct bs_window){(uint32_t)v[0], {v[1], v[2]}};
+	return true;
+}
+
 static bool set_config(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t v[2];
@@ -311,6 +342,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"condition", add_condition}, {"io", add_io},	{"text", add_text},
 		{"config", set_config},	  {"segment", set_segment}, {"disk", set_disk},
 		{"flash", set_flash}, {"flash-cache", set_flash_cache},
+		{"flash-switched", set_flash_switched}, {"flash-second", set_flash_second}, {"flash-window", add_flash_window},
 		{"port", bs_watch_add_port}, {"ports", bs_watch_set_ports}, {"prefix", bs_watch_add_prefix},
 		{"output", bs_watch_add_output}, {"outputs", bs_watch_add_outputs},
 		{"hook", bs_watch_add_hook}, {"routine", bs_watch_add_routine}, {"move", add_move}, {"over", bs_watch_add_over},

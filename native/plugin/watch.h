@@ -18,6 +18,11 @@
  *   flash-cache SIZE WAYS LINE FROM REGION and what is read below virtual address FROM goes through caches
  *                                          of this size, for code and for data; QEMU's name of the flash
  *                                          is REGION
+ *   flash-switched                         the caches are on as the software switches them ('control')
+ *   flash-window ID LO HI                  from hook ID on, data are cached that are read from these virtual
+ *                                          addresses; none are before the first of such hooks (repeatable)
+ *   flash-second SIZE WAYS PHYS BIT        a cache behind both, with their lines, is on while what was stored
+ *                                          last to the device register at PHYS has BIT
  *   port ID FIRST SIZE                     record every output to these I/O ports
  *   ports MASK                             the bits of a register that are the number of a port
  *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
@@ -114,6 +119,11 @@
 #define BS_MAX_PARTS 32
 #define BS_MAX_CLASSES 64
 #define BS_MAX_FIELDS 3
+#define BS_MAX_WINDOWS 4
+
+struct bs_range {
+	uint64_t start, end;
+};
 
 struct bs_io {
 	uint32_t id;
@@ -121,12 +131,20 @@ struct bs_io {
 	bool disk;
 };
 
+struct bs_window {
+	uint32_t hook;
+	struct bs_range range;
+};
+
 /* Flash that is read as memory. */
 struct bs_flash {
 	const struct bs_io *io; /* NULL: there is none */
 	uint64_t bus_bytes, uncached;
-	bool cached;
-	struct bs_cache code, data;
+	bool cached, switched, has_second, second_on;
+	struct bs_cache code, data, second;
+	uint64_t second_control, second_bit; /* it is on while what was stored there last has the bit */
+	struct bs_window windows[BS_MAX_WINDOWS];
+	size_t n_windows;
 	char region[BS_REGION_BYTES];
 };
 
@@ -193,10 +211,6 @@ struct bs_hook {
 struct bs_stack {
 	int64_t period_ns;
 	uint32_t bytes;
-};
-
-struct bs_range {
-	uint64_t start, end;
 };
 
 struct bs_frame {

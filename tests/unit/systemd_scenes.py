@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, and of a PC."""
+"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, of a PC, and
+with the kernel in flash."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import Change
 from bootscope.system.load import load_system
 from bootscope.system.model import System
+from bootscope.system.placeholders import boot_script
 from bootscope.techniques.model import Recipe, Technique
 
 from .lab_scenes import home
@@ -24,6 +26,8 @@ FILES = {
 }
 OF_PC = ("grub-timeout", "kernel-no-kaslr", "kernel-tsc-preset")
 """Techniques for what only the system for PCs has."""
+OF_NOR = ("kernel-xip", "kernel-zboot-rom")
+"""Techniques for a kernel that a boot loader copies out of flash."""
 SLOW = "initcall_blacklist=slow_init"
 OF_DEBIAN = (
     "initramfs-fast-compression",
@@ -36,8 +40,8 @@ OF_DEBIAN = (
 
 
 def is_of_stock(t: Technique) -> bool:
-    """Whether the recipes of a technique are not for the system with systemd or that of a PC."""
-    return t.id not in (*OF_DEBIAN, *OF_PC) and t.applies_to.inits != ("systemd",)
+    """Whether the recipes of a technique are not for a system with systemd, of a PC, or in flash."""
+    return t.id not in (*OF_DEBIAN, *OF_PC, *OF_NOR) and t.applies_to.inits != ("systemd",)
 
 
 def base_of(t: Technique, recipe: Recipe) -> System:
@@ -47,12 +51,23 @@ def base_of(t: Technique, recipe: Recipe) -> System:
 
 def system_for(t: Technique) -> str:
     """The name of the system that a technique is for which is not for stock."""
+    if t.id in OF_NOR:
+        return "stock-nor"
     return "debian-amd64" if t.id in OF_PC else "debian-systemd"
 
 
 def elsewhere(found: Recorded, t: Technique, system: System, change: Change) -> Recorded:
     """What is known of a run of a system that is not stock, and has a change."""
+    if t.id in OF_NOR:
+        return with_nor(found, system)
     return (with_pc if t.id in OF_PC else with_systemd)(found, system, change)
+
+
+def with_nor(found: Recorded, system: System) -> Recorded:
+    """What is known of a run of the system in flash, whose settings have the change in them."""
+    settings = flat(system)
+    script = boot_script(system.uboot.script, settings)
+    return replace(found, settings=settings, command_line=settings["kernel.command_line"], commands=script)
 
 
 def with_pc(found: Recorded, system: System, change: Change) -> Recorded:

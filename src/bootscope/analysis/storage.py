@@ -83,9 +83,10 @@ def _access(
         if not event.write:
             unused = used.unused_bytes(piece)
             wanted = range(piece.sector, piece.sector + piece.sectors)
-            again = sum(s in read for s in wanted) * SECTOR_BYTES
+            again = min(sum(s in read for s in wanted) * SECTOR_BYTES, event.size_bytes)
             read.update(wanted)
-        size = piece.sectors * SECTOR_BYTES
+        # Memory is read by words, and not by sectors.
+        size = min(piece.sectors * SECTOR_BYTES, event.size_bytes)
         what = path if path and piece.name == "root file system" else piece.name
         yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again, unused)
 

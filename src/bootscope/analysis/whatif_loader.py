@@ -109,6 +109,8 @@ def _holds(outer: Call, inner: Call) -> bool:
 def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
     """What runs before the boot loader proper reads kernel and device tree and starts the kernel itself."""
     loader = _loader(evidence)
+    if not loader.needed:
+        raise UserError(f"nothing runs before {loader.main.phrase} on this board: it has no first stage")
     last, main = loader.needed[-1], loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
     if not all(phase in phases for phase in loader.phases_of(main)):

@@ -187,6 +187,7 @@ ARM = Architecture(
         argument_on_stack=0,
         delays=("__timer_delay",),
         unpacker_jumps_by="r4",
+        unpacker_caches=0x200000,  # arch/arm/boot/compressed/head.S, __setup_mmu: two sections of 1 MiB
     ),
     program_symbols={
         "VFP": "programs use the floating point unit",

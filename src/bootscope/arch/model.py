@@ -162,6 +162,9 @@ class KernelEntries:
     unpacker_jumps_by: str = ""
     """The register with the kernel's first address when what unpacked it jumps there; empty where that is not
     known."""
+    unpacker_caches: int = 0
+    """How many bytes of storage that is read as memory are cached for what unpacks it, from the MiB on in
+    which that begins; nothing else outside of memory is."""
     handed_over: Callable[[bytes, int], int] | None = None
     """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
     -> address of its first instruction. None where that is not known."""

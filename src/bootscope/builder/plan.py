@@ -90,7 +90,7 @@ class Built:
     def media(self, system: System, loader: Loader) -> Media:
         """What a board with this boot loader boots from."""
         there, archive, tree = self.results, self.results.get("initramfs"), self.results.get("device-tree")
-        beside = has_loader(system) and not system.card.loader_sector
+        beside = has_loader(system) and not system.card.loader_sector and not loader.boot_images
         first = there["uboot"] / sunxi_boot_rom.IMAGE if beside else None
         bios = there[FIRMWARE] if FIRMWARE in there and not loader.firmware else None
         if loader.first_image:
@@ -171,7 +171,7 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch, nor.erase_bytes if nor else 0),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
-        flash.step(s, board) if nor else card.step(s, _script(s), board),
+        flash.step(s, _script(s), board) if nor else card.step(s, _script(s), board),
     ]
 
 

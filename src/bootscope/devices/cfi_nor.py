@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
+
 from bootscope.core.settings import Setting, Sourced
 from bootscope.devices.model import (
     MEMORY,
@@ -24,19 +26,39 @@ READ, PROGRAM, ERASE = 0, 1, 2
 """Opcodes of events: data read as memory, a buffer or a word programmed, a block erased."""
 
 
+class SecondCache(Setting, frozen=True):
+    """A cache of code and data behind the first ones, with their lines; on while what was stored last to the
+    register at `control` has `bit`."""
+
+    bytes: int
+    ways: int
+    control: int
+    bit: int
+
+
 class Caches(Setting, frozen=True):
     """A cache for code and another for data, of `bytes` each, which hold flash and nothing else. From virtual
-    address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash."""
+    address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash. `switched`: they
+    are on only while the software has them on, for boards whose boot loader runs without. `second`: one that
+    software switches on besides.
+    """
 
     bytes: int
     ways: int
     line_bytes: int
     uncached_from: int
     region: str
+    switched: bool | msgspec.UnsetType = msgspec.UNSET
+    second: SecondCache | msgspec.UnsetType = msgspec.UNSET
 
-    def line(self) -> str:
+    def lines(self) -> tuple[str, ...]:
         """For the plugin (native/plugin/watch.h)."""
-        return f"flash-cache {self.bytes} {self.ways} {self.line_bytes} {self.uncached_from:#x} {self.region}"
+        first = f"{self.bytes} {self.ways} {self.line_bytes} {self.uncached_from:#x} {self.region}"
+        s, switched = self.second, ("flash-switched",) if self.switched is True else ()
+        if not isinstance(s, SecondCache):
+            return f"flash-cache {first}", *switched
+        second = f"flash-second {s.bytes} {s.ways} {s.control:#x} {s.bit:#x}"
+        return f"flash-cache {first}", *switched, second
 
 
 class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
@@ -45,7 +67,8 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
     A program that reads in order pays a card class's `command_latency_ns` once and its bandwidth for each
     access, which moves the whole width of the bus.
     `unit`: which of the machine's banks it is. `caches`: those of the CPU, through which what Linux does not
-    map as a device is read; without them all is read as it is asked for.
+    map as a device is read; without them all is read as it is asked for. `begins`: the CPU's first
+    instruction is the flash's first word.
     """
 
     address_space: ClassVar[str] = MEMORY
@@ -58,6 +81,7 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
     erase_ns: Sourced
     unit: int = 0
     caches: Caches | None = None
+    begins: bool | msgspec.UnsetType = msgspec.UNSET
 
     def decoder(self, name: str, medium_bytes: int) -> CfiNorDecoder:
         return CfiNorDecoder(name, self)
@@ -78,35 +102,62 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
         return ns if not event.follows else ns - medium.command_latency_ns.value
 
     def watch_lines(self) -> tuple[str, ...]:
-        return (self.caches.line(),) if self.caches else ()
+        return self.caches.lines() if self.caches else ()
+
+    @property
+    def caches_are_switched(self) -> bool:
+        return self.caches is not None and self.caches.switched is True
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         flash = f"format={media.card_format},file={in_option(media.card)},snapshot=on"
-        return ("-drive", f"if=pflash,unit={self.unit},{flash}")
+        # QEMU has memory at the CPU's first address, where a board has a view of its flash.
+        first = ("-device", f"loader,addr={self.base:#x},cpu-num=0") if self.begins is True else ()
+        return ("-drive", f"if=pflash,unit={self.unit},{flash}", *first)
 
 
 class CfiNorDecoder:
     """Stores are commands; the two chips of a bank get each in both halves of a word."""
 
     _ERASE, _CONFIRM, _WORD, _OTHER_WORD, _BUFFER = 0x20, 0xD0, 0x40, 0x10, 0xE8
-    _READ_ARRAY = 0xFF
+    _STATE = (
+        0x98,
+        0x90,
+        0x70,
+        0xB0,
+        0xC0,
+        0x60,
+        0x01,
+        0x03,
+        0x2F,
+        _ERASE,
+        _CONFIRM,
+        _WORD,
+        _OTHER_WORD,
+        _BUFFER,
+    )
+    """Behind these, it is the state of the chip that is read; behind all others, known or not, its data, as
+    QEMU's flash has it."""
 
     def __init__(self, name: str, flash: CfiNor) -> None:
         self._name, self._flash = name, flash
         self._pending = self._left = self._begin = self._size = 0
         self._next = -1
+        self._array = True
 
     def read(self, index: int, offset: int, size_bytes: int, accesses: int) -> DeviceEvent:
         """The event of so many accesses, which read `size_bytes` in order."""
         follows, self._next = offset == self._next, offset + size_bytes
         moved = accesses * self._flash.bus_bytes
-        return StorageCommand(index, self._name, READ, offset // SECTOR_BYTES, moved, False, follows)
+        # Behind a command it is the chip's state that is read, wherever that is.
+        sector = offset // SECTOR_BYTES if self._array else None
+        return StorageCommand(index, self._name, READ, sector, moved, False, follows)
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         command = value & 0xFF
         if self._pending == self._BUFFER:
             return self._buffered(index, offset, value)
         pending, self._pending = self._pending, 0
+        self._array = command not in self._STATE and pending not in (self._WORD, self._OTHER_WORD)
         if pending == self._ERASE and command == self._CONFIRM:
             sector = offset // self._flash.erase_bytes * self._flash.erase_bytes // SECTOR_BYTES
             return StorageCommand(index, self._name, ERASE, sector, self._flash.erase_bytes, True)

@@ -191,6 +191,10 @@ class MemoryStorage(Storage, Protocol):
     def bus_bytes(self) -> int: ...
     @property
     def erase_bytes(self) -> int: ...
+    @property
+    def caches_are_switched(self) -> bool:
+        """Whether what is read through caches depends on what the software has switched on."""
+
     def watch_lines(self) -> tuple[str, ...]:
         """More lines for the plugin, of how it is read."""
 

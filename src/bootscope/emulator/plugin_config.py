@@ -17,6 +17,7 @@ from bootscope.cores.profile import Core
 from bootscope.devices.model import PORTS, MemoryStorage
 from bootscope.devices.registry import asks_in_memory
 from bootscope.emulator import (
+    flash_probes,
     function_probes,
     kernel_probes,
     loader_probes,
@@ -31,7 +32,7 @@ from bootscope.system.model import System
 from bootscope.timeline.kernel_lines import PANIC_END
 
 PANIC_TEXT = "panic"
-_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ", "begins ")
+_NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ", "begins ", "flash-window ")
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _PANIC_NS = 1_000_000_000
@@ -225,7 +226,7 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks, kernel = w.hooks, programs.kernel
     w.lines += loader_probes.add_starts(hooks, board.boot_loader, programs.loader, board.addresses)
     hooks.add("kernel.image", watched.image_at, "once")
-    start = kernel_start(board, kernel)
+    start = kernel_start(board, kernel) if watched.starts_at is None else watched.starts_at
     unpacks = watched.image_at is not None
     hooks.add("kernel.start", start, _once_there(start, board, watched, programs) if unpacks else "once")
     if watched.late_entry:
@@ -242,6 +243,7 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     for called, fields in watched.journal.items():
         message_probes.add_milestone(hooks, kernel, programs.layout, called, fields)
     hooks.add("kernel.panic", address(kernel, "panic"), f"once str {first}")
+    w.lines += flash_probes.lines(board, hooks, watched.image_at)
 
 
 def _once_there(start: int, board: Board, watched: Watched, programs: Programs) -> str:

@@ -24,7 +24,7 @@ from bootscope.image.code import Code
 from bootscope.loaders.model import Loader
 from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.load import milestones
-from bootscope.system.model import UNPACKING_IMAGES, System
+from bootscope.system.model import UNPACKING_IMAGES, XIP_IMAGE, System
 from bootscope.system.splash import Splash
 
 Layout = Mapping[str, int]
@@ -82,8 +82,9 @@ class Watched:
     `process`: of the application, whose start begins the phase of that name; empty for none. `texts`:
     milestone -> texts on the console, the first of which is it. `calls`: milestone -> a call in the kernel.
     `journal`: milestone -> fields of the record for the journal that is it.
-    `image_at`: where a kernel that unpacks itself begins; None for one that is unpacked. `milestones`: all
-    that can be waited for. `late_entry`: the kernel's first instruction may lie anywhere, so that the first
+    `image_at`: where a kernel that unpacks itself begins; None for one that is unpacked. `starts_at`:
+    the first instruction of one that runs where it is stored; None for one in memory. `milestones`: all that
+    can be waited for. `late_entry`: the kernel's first instruction may lie anywhere, so that the first
     one behind its MMU counts. `splash`: something shows a picture before the application, which is no frame.
     """
 
@@ -91,6 +92,7 @@ class Watched:
     texts: Mapping[str, tuple[bytes, ...]]
     milestones: tuple[str, ...]
     image_at: int | None = None
+    starts_at: int | None = None
     screen: FrameBuffer | None = None
     calls: Mapping[str, Reached] = field(default_factory=dict)
     late_entry: bool = False
@@ -151,6 +153,7 @@ def watched(system: System, board: Board) -> Watched:
         tuple(milestones(system, board.boot_loader)),
         # One that is not compressed begins with the kernel itself.
         (kernel.uimage_address or kernel.load_address) if kernel.image in UNPACKING_IMAGES else None,
+        (kernel.uimage_address or kernel.load_address) if kernel.image == XIP_IMAGE else None,
         system.framebuffer,
         splash=isinstance(system.splash, Splash),
         journal={

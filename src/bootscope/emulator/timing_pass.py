@@ -16,7 +16,7 @@ from bootscope.capture.record import BootInfo, RunInfo
 from bootscope.core.errors import ToolError, UserError, unknown
 from bootscope.core.text import seconds
 from bootscope.cores.profile import ALONE, PAGE_HINTS, SWITCHED, Core
-from bootscope.emulator import qemu
+from bootscope.emulator import flash_probes, qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
 from bootscope.timeline.phases import boundaries
@@ -80,9 +80,8 @@ def lines(
         if name.startswith(SWITCHED):
             what = f"{SWITCHED} {_part(name.removeprefix(SWITCHED).strip(), phases)}"
         found.append(f"{what} {' '.join(map(str, words))}")
-    bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
-    found.append(f"control {bits} {' '.join(control.registers)}")
-    found += [f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by]
+    if not flash_probes.follow_switches(board):
+        found += flash_probes.control_lines(control)
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
     found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
     found += map(class_line, board.arch.classes)

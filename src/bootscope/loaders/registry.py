@@ -6,6 +6,7 @@ from __future__ import annotations
 from bootscope.loaders.direct import DIRECT, DIRECT_BIOS, DIRECT_OPENSBI, DIRECT_UNPACKING
 from bootscope.loaders.grub import GRUB
 from bootscope.loaders.model import Hooked, Loader, Program
+from bootscope.loaders.nor import UBOOT_NOR
 from bootscope.loaders.opensbi import UBOOT_OPENSBI
 from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import UBOOT
@@ -14,7 +15,7 @@ from bootscope.loaders.zynq import UBOOT_FILES
 LOADERS: dict[str, Loader] = {
     found.name: found
     for found in (
-        *(UBOOT, TFA, UBOOT_OPENSBI, UBOOT_FILES, GRUB),
+        *(UBOOT, TFA, UBOOT_OPENSBI, UBOOT_FILES, UBOOT_NOR, GRUB),
         *(DIRECT, DIRECT_UNPACKING, DIRECT_OPENSBI, DIRECT_BIOS),
     )
 }

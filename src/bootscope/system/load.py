@@ -24,6 +24,7 @@ from bootscope.system.filesystems import DRIVERS
 from bootscope.system.model import (
     SCHEMA,
     UNPACKING_IMAGES,
+    XIP_IMAGE,
     Firmware,
     Milestone,
     Prebuilt,
@@ -46,7 +47,7 @@ from bootscope.system.program_checks import LIBCS, check_programs
 from bootscope.system.small_init import LIBRARIES, SmallInit
 from bootscope.system.splash import FORMS, Splash
 
-KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image")
+KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image", XIP_IMAGE)
 KERNEL_PACKINGS = ("none", "gzip", "lz4", "lzo", "zstd")
 MODULE_FORMS = ("unpacked", "unsigned")
 VOLUMES = ("ubi",)

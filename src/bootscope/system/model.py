@@ -17,6 +17,9 @@ COMPRESSED_IMAGE = "zImage"
 UNPACKING_IMAGES = (COMPRESSED_IMAGE, "bzImage")
 """All that do; the second is that of a PC."""
 
+XIP_IMAGE = "xipImage"
+"""The kernel image that runs where it is stored, in flash."""
+
 Symbols = dict[str, str | int | bool]
 """Kconfig symbols without ``CONFIG_``: true is y, false is n, "m" is a module, else a value."""
 
@@ -113,8 +116,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     `wishes` are symbols like those of `config`, for what cannot be sure to be had: they are set before
     `config` has its say, and not checked.
     `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
-    `image`: ``zImage`` (it unpacks itself), ``bzImage`` (so does that of a PC) or ``Image`` (it is not
-    compressed). `append_device_tree`: the
+    `image`: ``zImage`` (it unpacks itself), ``bzImage`` (so does that of a PC), ``Image`` (it is not
+    compressed) or ``xipImage`` (it runs where it is stored). `append_device_tree`: the
     device tree, command line and all, follows the image in one file. `modules`: what the configuration makes
     modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
     tree that are marked as disabled. `uimage_address`: the image gets the

@@ -218,8 +218,11 @@ def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, 
 
 
 def _kernel_image(run: RunInfo) -> int:
-    """Where the kernel's image was put, and so its decompressor, which is linked to 0."""
+    """Where the kernel's image was put, and so its decompressor, which is linked to 0; but to where it is
+    stored if it runs from there."""
     settings = run.system.settings
+    if settings.get("kernel.config.ZBOOT_ROM") == "True":
+        return 0
     found = (settings.get(f"kernel.{name}", "0") for name in ("uimage_address", "load_address"))
     return next((int(text) for text in found if text.isdigit() and int(text)), 0)
 

@@ -140,9 +140,8 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     files = [wrapped] if script else []
-    options = ["-A", board.arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
     if files and loader.wrapped_script:
-        context.run(["mkimage", *options, "-d", text, wrapped])
+        wrap_script(context, board, text, wrapped)
     built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
     if has_device_tree(system):
         built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE
@@ -163,6 +162,12 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
     for path in files:
         os.utime(path, (EPOCH, EPOCH))
     return files
+
+
+def wrap_script(context: Context, board: Board, text: Path, wrapped: Path) -> None:
+    """Puts the header with a checksum before a boot loader's script."""
+    options = ["-A", board.arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
+    context.run(["mkimage", *options, "-d", text, wrapped])
 
 
 def _environment(context: Context, wanted: Environment) -> bytes:

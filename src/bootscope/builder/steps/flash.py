@@ -2,7 +2,8 @@
 """The image of a board's flash: kernel and device tree in erase blocks of their own, the root behind them.
 
 [card] of a system says where they lie: `boot_sector` the kernel, with the device tree in the last erase block
-of its part, and `root_sector` the root. There is no table of partitions: the command line has it.
+of its part, and `root_sector` the root. A boot loader lies at `loader_sector`, with its script in the last
+erase block before the kernel. There is no table of partitions: the command line has it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from bootscope.boards.profile import Board
 from bootscope.builder.filesystems import KINDS
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import card, payload, rootfs
+from bootscope.builder.steps.card import wrap_script
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices.model import SECTOR_BYTES, MemoryStorage
-from bootscope.system.model import System
+from bootscope.system.model import Card, System, has_loader
 
 _ERASED = b"\xff"
 _FOR_FLASH = ("jffs2", "ubifs", "cramfs", "squashfs", "erofs")
@@ -91,24 +93,49 @@ def _check_blocks(system: System, board: Board, flash: MemoryStorage) -> None:
             )
 
 
-def step(system: System, board: Board) -> Step:
-    """The step `card`: the whole flash."""
-    found = system.card
+def step(system: System, script: str, board: Board) -> Step:
+    """The step `card`: the whole flash, with `script` for its boot loader."""
+    found, loads = system.card, has_loader(system)
 
     def work(context: Context) -> None:
         image = context.out / card.IMAGE
         image.write_bytes(_ERASED * found.size_bytes)
         layout = [
-            Extent(name="block of the boot loader", sector=0, sectors=found.boot_sector),
+            *(_loader(context, image, system, script, board) if loads else [_unused(found)]),
             *_boot(context, image, system, board),
             Extent(name="root file system", sector=found.root_sector, sectors=found.root_sectors),
         ]
         _put(context.results["rootfs"] / rootfs.IMAGE, image, found.root_sector, found.root_sectors, "root")
         (context.out / card.LAYOUT).write_bytes(msgspec.json.encode(layout))
 
-    inputs: dict[str, object] = {"card": found, "command_line": system.kernel.command_line}
-    needs = ("kernel", "device-tree", "rootfs", *(("payload",) if payload.needed(system.kernel) else ()))
-    return Step("card", "image of the flash", 1, work, {**inputs, "flash": True}, needs, ())
+    told = {"script": script} if loads else {"command_line": system.kernel.command_line}
+    inputs: dict[str, object] = {"card": found, **told, "flash": True}
+    needs = (
+        *(("uboot",) if loads else ()),
+        *("kernel", "device-tree", "rootfs", *(("payload",) if payload.needed(system.kernel) else ())),
+    )
+    return Step("card", "image of the flash", 1, work, inputs, needs, ("mkimage",) if loads else ())
+
+
+def _unused(found: Card) -> Extent:
+    return Extent(name="block of the boot loader", sector=0, sectors=found.boot_sector)
+
+
+def _loader(context: Context, image: Path, system: System, script: str, board: Board) -> list[Extent]:
+    """Puts the boot loader and its script into the flash."""
+    found, flash, loader = system.card, part_of(board), board.boot_loader
+    assert flash
+    block = flash.erase_bytes // SECTOR_BYTES
+    at, room = found.loader_sector, found.boot_sector - block - found.loader_sector
+    text, wrapped = context.scratch / "boot.cmd", context.scratch / loader.script_file
+    size = payload.path_of(context, system.kernel).stat().st_size
+    text.write_text(script.replace("{kernel_bytes}", hex(size)))
+    wrap_script(context, board, text, wrapped)
+    built = context.results[loader.tree] / loader.card_image
+    return [
+        _put(built, image, at, room, loader.main.title),
+        _put(wrapped, image, at + room, block, "boot script"),
+    ]
 
 
 def _boot(context: Context, image: Path, system: System, board: Board) -> list[Extent]:

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the plugin is told of a flash whose caches are on only while the software has them on."""
+
+from __future__ import annotations
+
+from bootscope.arch.model import Control
+from bootscope.boards.profile import Board
+from bootscope.core.errors import UserError
+from bootscope.devices.model import MemoryStorage
+from bootscope.emulator.probes import Hooks
+
+_MIB = 1 << 20
+_EVERYWHERE = 1 << 64
+_IMAGE, _KERNEL = "kernel.image", "kernel.start"
+
+
+def follow_switches(board: Board) -> bool:
+    """Whether the switching of caches is followed for the flash of a board."""
+    found = board.storage_device
+    return isinstance(found, MemoryStorage) and found.caches_are_switched
+
+
+def control_lines(control: Control) -> list[str]:
+    """How software switches caches and the MMU, for the plugin (native/plugin/watch_timing.h)."""
+    bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
+    changed_by = (f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by)
+    return [f"control {bits} {' '.join(control.registers)}", *changed_by]
+
+
+def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:
+    """The lines for a board whose caches are followed; none for others. `image_at`: where a kernel that
+    unpacks itself begins.
+
+    Boot loaders cache memory alone, if anything. Raises UserError for an architecture whose switches are not
+    described.
+    """
+    if not follow_switches(board):
+        return []
+    control, storage = board.arch.control, board.storage_device
+    if control is None or not isinstance(storage, MemoryStorage):
+        raise UserError(
+            f"{board.name}: caches of {board.arch.title} cannot be followed: "
+            "how they are switched is not described"
+        )
+    windows = [(number, 0, _EVERYWHERE - 1) for number in _numbers(hooks, _KERNEL)]
+    if image_at is not None:
+        begin = image_at // _MIB * _MIB
+        inside = storage.base <= image_at < storage.base + storage.size
+        end = begin + (board.arch.kernel.unpacker_caches if inside else 0)
+        windows += [(number, begin, end) for number in _numbers(hooks, _IMAGE)]
+    told = (f"flash-window {number} {low:#x} {high:#x}" for number, low, high in windows)
+    return [*control_lines(control), *told]
+
+
+def _numbers(hooks: Hooks, name: str) -> list[int]:
+    return [number for number, known in hooks.names.items() if known == name]
