@@ -90,6 +90,7 @@ def test_a_board_with_other_caches_is_counted_for_these(tmp_path: Path) -> None:
         ("cubieboard:clock=3x", "cannot have clock=3x"),
         ("cubieboard:clock=2x", "without a core it can have 0.5x, 0.25x"),
         ("cubieboard:dram=2x", "modelled without one"),
+        ("cubieboard:core=sifive-u54", "of architecture riscv64"),
         ("cubieboard:core=cortex-a8:dram=bananas", "bananas"),
         ("cubieboard:" + ":".join(["clock=0.25x"] * 5), "cannot have clock=0.25x"),
         ("cubieboard:core=cortex-a99", "unknown core"),
@@ -100,3 +101,13 @@ def test_a_board_with_other_caches_is_counted_for_these(tmp_path: Path) -> None:
 def test_what_a_board_cannot_be_is_refused(name: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         load_board(name)
+
+
+@pytest.mark.parametrize("change", ["clock=2x", "dram=2x", "core=cortex-a53"])
+def test_all_cores_that_a_board_may_have_are_named(change: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load_board(f"cubieboard:{change}")
+    hint = caught.value.hint or ""
+    assert "cubieboard:core=CORE" in hint
+    assert "cortex-a8," in hint
+    assert "cortex-a53" not in hint

@@ -15,6 +15,7 @@ import pytest
 from bootscope import __version__
 from bootscope.capture.store import Store
 from bootscope.cli import complete
+from bootscope.cli.parsers import verb_parser
 from bootscope.cli.verbs import GROUPS, VERBS
 
 from .builders import BOOT, environment, keep_run
@@ -172,3 +173,19 @@ def test_the_verbs_are_listed_by_what_they_are_for(
             line.split()[0] for line in below[: below.index("")] if line.startswith("  ") and line[2] != " "
         ]
         assert shown[: len(names)] == list(names)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_the_help_of_a_verb_fits_80_columns(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for line in verb_parser(verb).format_help().splitlines():
+        # What is to be typed is never broken.
+        assert len(line) <= 80 or line.startswith("example: ")
+
+
+def test_a_search_of_hours_begins_only_where_its_result_can_be_written(main_here: Command) -> None:
+    done = main_here(
+        "bisect", "stock", "--tree", "uboot", ".", "--good", "a", "--bad", "b", "-o", "gone/found.md"
+    )
+    assert done.returncode == 2
+    assert "cannot write gone/found.md: there is no folder gone" in done.stderr

@@ -13,6 +13,7 @@ from bootscope.analysis.views import View, comparison, view
 from bootscope.capture.record import RunInfo, SourceFact
 from bootscope.capture.store import Store
 from bootscope.core.settings import Sourced
+from bootscope.core.text import cut_beside
 from tests.fixtures.stock_boot import unpack
 
 
@@ -85,3 +86,12 @@ def test_settings_symbols_sources_tools_and_board_are_compared(stock: View) -> N
     assert found["tool qemu-system-arm"][1] == "11.0"
     assert found["board profile"] == ("cubieboard", "other")
     assert len(found) == 5
+    assert next(iter(found)) == "board profile"
+
+
+def test_settings_that_differ_late_are_shown_where_they_differ() -> None:
+    line = "console=ttyS0,115200 root=/dev/mmcblk0p2 rootwait rootfstype="
+    a, b = cut_beside(f"{line}ext4 rw", f"{line}erofs ro", 40)
+    assert a == "…rootfstype=ext4 rw"
+    assert b == "…rootfstype=erofs ro"
+    assert cut_beside("yes", "no", 40) == ("yes", "no")

@@ -36,7 +36,7 @@ REPRODUCERS = [
     (["techniques", "kernel-quite"], "unknown technique 'kernel-quite'", "kernel-quiet"),
     (["try", "kernel-quite"], "unknown technique 'kernel-quite'", "kernel-quiet"),
     (["optimize", "stock", "--only", "kernel-quite"], "unknown technique 'kernel-quite'", "kernel-quiet"),
-    (["optimize", "stock", "--keep", "consol"], "unknown ability 'consol'", "console"),
+    (["optimize", "stock", "--keep", "consol"], "unknown capability 'consol'", "console"),
     (["pitfalls", "saving-overlap"], "unknown pitfall 'saving-overlap'", "savings-overlap"),
     (["reproduce", "falcn"], "unknown table or story 'falcn'", "falcon"),
     (["export", "--format", "perfeto", "-o", "-"], "unknown format 'perfeto'", "perfetto"),

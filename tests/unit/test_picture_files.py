@@ -247,7 +247,9 @@ def test_what_is_written_and_in_which_font_is_said(main_here: Command, imported:
         (["-o", "x.svg", "--width", "5"], "pixels wide"),
         (["-o", "x.svg", "--view", "flame"], "no call paths"),
         (["-o", "x.md", "--picture", "x.png"], "the picture of a text is SVG"),
-        (["-o", "no-folder/x.svg"], "cannot write"),
+        (["-o", "no-folder/x.svg"], "there is no folder no-folder\n  hint: mkdir -p no-folder"),
+        (["-o", "no folder/x.svg"], "  hint: mkdir -p 'no folder'"),
+        (["-o", "-"], "standard output is not supported here"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(

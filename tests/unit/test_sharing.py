@@ -101,6 +101,7 @@ def test_nothing_is_overwritten(
     same, differs, new = (keep_run(store, BOOT, day=day) for day in (20, 21, 22))
     assert main_here("save", "--all", "-o", "runs.bsz").returncode == 0
     assert_refused(main_here("save", same, "-o", "runs.bsz"), "runs.bsz exists already", "another name")
+    assert_refused(main_here("save", same, "-o", "gone/x.bsz"), "there is no folder gone", "mkdir -p gone")
     there("load", "runs.bsz", same)
     other.label(same, {"note": "mine"})
     assert keep_run(other, BOOT[:-1], day=21) == differs

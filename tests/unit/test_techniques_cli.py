@@ -110,7 +110,11 @@ def test_an_explanation_reaches_the_user(main_here: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["nonsense"], "unknown technique 'nonsense'", f"there are {len(techniques())}, such as: "),
+        (
+            ["nonsense"],
+            "unknown technique 'nonsense'",
+            f"there are {len(techniques())}: bootscope techniques",
+        ),
         (["\x1b[31m"], r"unknown technique '\x1b[31m'", ""),
         (["--phase", "colonel"], "unknown phase 'colonel'", "bootloader"),
         (["--for", "amiga"], "unknown kind of system 'amiga'", "openwrt"),

@@ -16,6 +16,7 @@ from bootscope.analysis.all_views import rows_of
 from bootscope.analysis.compare import End
 from bootscope.analysis.compare import compare as compare_timelines
 from bootscope.analysis.views import View, view
+from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.core.text import seconds, span
 from bootscope.report import rows
@@ -142,3 +143,9 @@ def test_a_path_leads_to_the_milestone_only_if_the_boot_got_there() -> None:
         _, table = rows_of("critical-path", evidence, stacks_of(evidence))
         goal = "kernel-entry" if reached else "the end of the recording"
         assert table.title == f"Critical path to {goal}"
+
+
+def test_another_boards_costs_are_said_beside_the_board(store: Store) -> None:
+    other = view(store, store.find(unpack(store)), board=load_board("cubieboard:card=2x"))
+    text = "\n".join(shown(other, 100))
+    assert "board cubieboard, with the costs of cubieboard:card=2x, build " in text

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bootscope.core.errors import printable
-from bootscope.core.text import between, seconds, setting, signed, size, span, visible
+from bootscope.core.text import between, cut_beside, seconds, setting, signed, size, span, visible
 
 
 @pytest.mark.parametrize(
@@ -158,3 +158,11 @@ def test_a_change_has_its_sign() -> None:
 )
 def test_a_setting_is_told_without_what_python_writes_around_it(text: str, expected: str) -> None:
     assert setting(text) == expected
+
+
+@given(st.text(max_size=120), st.text(max_size=120), st.text(max_size=120), st.integers(10, 60))
+def test_two_texts_that_differ_still_differ_when_they_are_cut(same: str, a: str, b: str, limit: int) -> None:
+    a, b = same + a, same + b
+    first, second = cut_beside(a, b, limit)
+    assert max(len(first), len(second)) <= limit
+    assert (first == second) == (a == b)

@@ -139,20 +139,21 @@ def _pairs(prefix: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Diff
 def differences(
     a: RunInfo, b: RunInfo, configs: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]]
 ) -> tuple[Difference, ...]:
-    """What differs between two runs: settings, Kconfig symbols, sizes, board, tools.
+    """What differs between two runs: board, settings, Kconfig symbols, sizes, tools.
 
     `configs` maps the name of a configuration to its symbols in A and in B.
     """
-    found = _pairs("", a.system.settings, b.system.settings)
+    found = []
+    if a.board != b.board:
+        found += _pairs("board ", {"profile": a.board.name}, {"profile": b.board.name}) or [
+            Difference("board profile", "differs", "differs")
+        ]
+    found += _pairs("", a.system.settings, b.system.settings)
     for name, (symbols_a, symbols_b) in configs.items():
         found += _pairs(f"{name}: ", symbols_a, symbols_b)
     found += _pairs("source ", _sources(a), _sources(b))
     found += _pairs("", _parts(a), _parts(b))
     found += _pairs("tool ", a.tools, b.tools)
-    if a.board != b.board:
-        found += _pairs("board ", {"profile": a.board.name}, {"profile": b.board.name}) or [
-            Difference("board profile", "differs", "differs")
-        ]
     return tuple(found)
 
 

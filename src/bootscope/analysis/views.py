@@ -47,6 +47,8 @@ class View:
     core: Core | None = None
     on_core: Callable[[Core], View] | None = None
     """The same boot as a core would take it. Raises UserError where nothing was counted for its caches."""
+    board: Board | None = None
+    """The profile by which devices cost, if it is not that of the recording."""
 
     def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
         """What `make` makes of this boot and what `also` tells alone; from the index if there is one."""
@@ -180,7 +182,7 @@ def view(
     def on_core(other: Core) -> View:
         return view(store, run, boot.info.number, board, core=other)
 
-    return View(run, boot, understand, index, timing.core if timing else None, on_core)
+    return View(run, boot, understand, index, timing.core if timing else None, on_core, board)
 
 
 def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -> Timing | None:

@@ -102,7 +102,7 @@ def _clock(board: Board, value: str) -> Board:
     if value not in can:
         raise UserError(
             f"{board.name} cannot have clock={printable(value)}: without a core it can have {', '.join(can)}",
-            hint=f"with a core any: {board.name}{APART}core={_a_core(board)}{APART}clock={printable(value)}",
+            hint=f"with a core any: {_with_a_core(board)}{APART}clock={printable(value)}; {_cores(board)}",
         )
     told = Sourced(value=now + _CLOCKS[value], source=f"{value} the clock of {board.name}")
     return msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, icount_shift=told))
@@ -114,21 +114,26 @@ def _core(board: Board, value: str) -> Board:
         raise UserError(
             f"core {printable(value)} is of architecture {core.architecture}, "
             f"board {board.name} of {board.architecture}",
-            hint=f"for example {board.name}{APART}core={_a_core(board)}",
+            hint=f"for example {_with_a_core(board)}; {_cores(board)}",
         )
     return msgspec.structs.replace(board, core=value, core_changes=msgspec.UNSET)
 
 
-def _a_core(board: Board) -> str:
-    """A core that the board may have, for hints."""
-    return next((n for n in core_names() if load_core(n).architecture == board.architecture), "FILE.toml")
+def _with_a_core(board: Board) -> str:
+    return f"{board.name}{APART}core=CORE"
+
+
+def _cores(board: Board) -> str:
+    """Which cores a board may have, for hints. Which one its processor has is known to its owner only."""
+    fit = [name for name in core_names() if load_core(name).architecture == board.architecture]
+    return f"cores: {', '.join([*fit, 'FILE.toml'])}"
 
 
 def _of_core(board: Board, change: str) -> Board:
     if not isinstance(board.core, str):
         raise UserError(
             f"{printable(change)} is a change of a core, and {board.name} is modelled without one",
-            hint=f"name one first: {board.name}{APART}core={_a_core(board)}{APART}{printable(change)}",
+            hint=f"name one first: {_with_a_core(board)}{APART}{printable(change)}; {_cores(board)}",
         )
     there = board.core_changes if isinstance(board.core_changes, tuple) else ()
     board = msgspec.structs.replace(board, core_changes=(*there, change))

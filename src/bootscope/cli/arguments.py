@@ -4,11 +4,33 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bootscope.core.errors import UserError, printable, unknown
+
+
+def columns() -> int:
+    """How wide a help is: as argparse makes it."""
+    return max(shutil.get_terminal_size().columns - 2, 20)
+
+
+def table(rows: Mapping[str, str], name_width: int, width: int) -> str:
+    """Names, each with what it is beside it, in lines of `width` characters."""
+    column = name_width + 4
+    lines = [
+        textwrap.fill(
+            what,
+            max(width, column + 20),
+            initial_indent=f"  {name}".ljust(column),
+            subsequent_indent=" " * column,
+        )
+        for name, what in rows.items()
+    ]
+    return "\n".join(lines)
 
 
 def flag(to: argparse._ActionsContainer, names: str, what: str) -> None:
@@ -26,6 +48,13 @@ def option(
 def several(to: argparse._ActionsContainer, names: str, metavar: str, what: str) -> None:
     """Adds an option that may be given several times."""
     option(to, names, metavar, what, action="append", default=[])
+
+
+def chosen(
+    to: argparse._ActionsContainer, name: str, metavar: str, choices: Sequence[str], what: str
+) -> None:
+    """Adds an option that is one of many words: its help lists them, where it has room to wrap."""
+    option(to, name, metavar, f"{what}: {', '.join(choices)}", choices=choices)
 
 
 def renamed(to: argparse._ActionsContainer, old: str, dest: str, **more: Any) -> None:

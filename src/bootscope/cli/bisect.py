@@ -15,7 +15,7 @@ from bootscope.cli.arguments import flag, option
 from bootscope.cli.cluster import add_cluster_option, executor_of
 from bootscope.cli.common import add_build_options, check_positive, refuse
 from bootscope.cli.observers import Quiet
-from bootscope.cli.output import write_file
+from bootscope.cli.output import writable, write_file
 from bootscope.cli.record import bench_of
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable, to_stderr, unknown
@@ -79,6 +79,8 @@ class Bisect(Verb):
         if args.all and args.by is None:
             raise UserError("--all needs --by: how much has to be cost", hint="such as --by 0.1 (ms)")
         _check_kinds(args)
+        if args.output:
+            writable(args.output)
         says: Callable[[str], None] = (lambda text: None) if args.json else to_stderr
         with executor_of(args) as executor:
             if bisect_inputs.given(args):

@@ -37,5 +37,5 @@ def find(name: str, others: list[str]) -> Path:
     among `others`."""
     known = topics()
     if topic_of(name) not in known:
-        raise unknown("topic", name, sorted({*known, *others}))
+        raise unknown("topic", name, sorted({*known, *others}), "bootscope help")
     return known[topic_of(name)]

@@ -215,7 +215,7 @@ def _capabilities(text: str) -> tuple[str, ...]:
     found = tuple(filter(None, text.split(",")))
     for ability in found:
         if ability not in ABILITIES:
-            raise unknown("ability", ability, list(ABILITIES))
+            raise unknown("capability", ability, list(ABILITIES))
     return found
 
 

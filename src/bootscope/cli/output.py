@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
-from bootscope.core.errors import UserError
+from bootscope.core.errors import UserError, printable
 
 HTML, MARKDOWN = "html", "md"
 FORMS = ("svg", "png", "pdf", MARKDOWN)
@@ -18,8 +19,7 @@ def write_file(path: Path, data: bytes) -> None:
 
     Raises UserError when it cannot be written.
     """
-    if path.is_dir():
-        raise UserError(f"cannot write {path}: it is a folder")
+    writable(path)
     part = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
@@ -30,6 +30,19 @@ def write_file(path: Path, data: bytes) -> None:
     except OSError as error:
         part.unlink(missing_ok=True)
         raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def writable(path: Path) -> None:
+    """Raises UserError where a file of that name can never be written: for verbs that work long before it is.
+
+    A file called - is taken for standard output by whoever knows other programs, and overlooked by others."""
+    if str(path) == "-":
+        raise UserError("cannot write -: standard output is not supported here", hint="/dev/stdout, or ./-")
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder")
+    if not path.parent.is_dir():
+        folder = printable(str(path.parent))
+        raise UserError(f"cannot write {path}: there is no folder {folder}", hint=f"mkdir -p {quote(folder)}")
 
 
 def form_of(path: Path) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import shutil
 import textwrap
 from collections.abc import Iterable
 
 from bootscope import __version__
-from bootscope.cli.arguments import Parser
+from bootscope.cli.arguments import Parser, columns, table
 from bootscope.cli.common import add_json
 from bootscope.cli.verb import Verb
 from bootscope.cli.verbs import GROUPS, VERBS
@@ -43,7 +42,7 @@ def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
         sub = verbs.add_parser(
             name,
             help=summary,
-            description=summary[:1].upper() + summary[1:] + ".",
+            description=textwrap.fill(f"{summary[:1].upper()}{summary[1:]}.", columns()),
             epilog=f"example: {verb.example}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -58,8 +57,8 @@ def overview() -> argparse.ArgumentParser:
     top = _top()
     top.usage = "bootscope [-h] [--version] VERB ..."
     top.formatter_class = argparse.RawDescriptionHelpFormatter
-    width = shutil.get_terminal_size().columns
-    top.description = f"{textwrap.fill(top.description or '', width - 2)}\n\n{_grouped(width)}"
+    width = columns()
+    top.description = f"{textwrap.fill(top.description or '', width)}\n\n{_grouped(width)}"
     verbs = top.add_subparsers(
         dest="verb", metavar="VERB", required=True, parser_class=Parser, help=argparse.SUPPRESS
     )
@@ -70,19 +69,12 @@ def overview() -> argparse.ArgumentParser:
 
 def _grouped(width: int) -> str:
     """The verbs with what they do, by what they are for."""
-    column = max(map(len, VERBS)) + 4
-    lines = []
-    for group, names in GROUPS.items():
-        lines.append(f"{group}:")
-        for name in names:
-            head = f"  {name}".ljust(column)
-            lines += textwrap.wrap(
-                VERBS[name][1],
-                max(width - 2, column + 20),
-                initial_indent=head,
-                subsequent_indent=" " * column,
-            )
-    return "\n".join(lines)
+    longest = max(map(len, VERBS))
+    groups = (
+        f"{group}:\n{table({name: VERBS[name][1] for name in names}, longest, width)}"
+        for group, names in GROUPS.items()
+    )
+    return "\n".join(groups)
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from bootscope.cli.arguments import option
+from bootscope.cli.arguments import chosen, option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.core_options import add_core_options, core_of
 from bootscope.cli.output import HTML, form_of, write_file
@@ -37,9 +37,7 @@ class Report(Verb):
             "run", nargs="*", help="run ids or parts of them, or RUN/BOOT (default: the last run)"
         )
         parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=_OUTPUT)
-        parser.add_argument(
-            "--view", choices=VIEWS, help="what a picture shows (default: what suits the runs)"
-        )
+        chosen(parser, "--view", "V", VIEWS, "what a picture shows (default: what suits the runs)")
         add_core_options(parser, "the flame graph is of waiting for memory (a page has both)")
         option(parser, "--width", "N", "pixels across (default 1200)", type=int)
         option(parser, "--scale", "N", "PNG: N times as many pixels, for sharp slides (default 1)", type=int)

@@ -12,6 +12,7 @@ from bootscope.capture.saving import save
 from bootscope.capture.store import Store
 from bootscope.capture.stored import DAMAGED, RECORDING
 from bootscope.cli.arguments import flag, several
+from bootscope.cli.output import writable
 from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, to_stderr
@@ -45,6 +46,7 @@ class Save(Verb):
         ids = _all(store, args.label) if args.all else [store.find_id(name) for name in args.run]
         if not ids:
             raise UserError("no run to save", hint="bootscope list shows them")
+        writable(args.output)
         done = save(store, ids, args.output)
         if args.json:
             told = {"path": str(args.output), "bytes": done.saved_bytes, "unpacked_bytes": done.size_bytes}

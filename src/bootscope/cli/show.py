@@ -23,7 +23,7 @@ from bootscope.analysis.views import View, comparison, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
-from bootscope.cli.arguments import flag, option
+from bootscope.cli.arguments import chosen, flag, option
 from bootscope.cli.common import check_positive, refuse
 from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
@@ -76,11 +76,8 @@ class Show(Verb):
             "C",
             "CPU time as this core would take it, with caches and memory (bootscope help cores)",
         )
-        parser.add_argument(
-            "--view",
-            choices=(*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS, SIZES),
-            help="explain one thing in detail",
-        )
+        views = (*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS, SIZES)
+        chosen(parser, "--view", "V", views, "explain one thing in detail")
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")
         option(parser, "--to", "MILESTONE", "the critical path to this milestone (default: the last)")
         option(parser, "--top", "N", "length of the lists (default 12; with --view 25)", type=int)
@@ -182,7 +179,7 @@ class Compare(Verb):
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
         parser.add_argument("b", help="the run or boot to compare with A")
         option(parser, "--top", "N", "differences shown (default 20)", type=int)
-        parser.add_argument("--view", choices=VIEWS, help="compare one thing in detail")
+        chosen(parser, "--view", "V", VIEWS, "compare one thing in detail")
         option(parser, "--sort", "COLUMN", _SORT.replace("self, total, share", "change, A, B"))
         option(parser, "--core", "C", "both on this core: instructions and waits for memory apart")
         option(

@@ -45,7 +45,10 @@ from bootscope.techniques.model import Recipe, Technique
 
 
 class Try(Verb):
-    example = "bootscope try kernel-quiet --system stock; bootscope try kernel-quiet --system gateway -n 10"
+    example = (
+        "bootscope try kernel-quiet --system stock\n"
+        "example: bootscope try kernel-quiet --system gateway -n 10"
+    )
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(

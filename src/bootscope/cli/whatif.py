@@ -12,7 +12,7 @@ from bootscope.analysis.uncertainty import uncertainty, words
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import KNOWN
 from bootscope.analysis.whatif_core import CorePrediction, predict_on_core
-from bootscope.cli.arguments import option
+from bootscope.cli.arguments import columns, option, table
 from bootscope.cli.common import add_build_options
 from bootscope.cli.counting import on_core
 from bootscope.cli.show import view_of
@@ -43,8 +43,7 @@ class WhatIf(Verb):
         )
         add_build_options(parser, "where caches must be counted anew: compile N files at a time")
         known = {**KNOWN, **OF_CORES}
-        width = max(map(len, known))
-        listed = "\n".join(f"  {name:{width}}  {what}" for name, what in known.items())
+        listed = table(known, max(map(len, known)), columns())
         parser.epilog = f"changes:\n{listed}\n\n{parser.epilog or ''}"
 
     def run(self, args: argparse.Namespace) -> int:

@@ -82,12 +82,15 @@ _LIKE, _NEAR = 0.65, 0.1
 """How like a name must be (1 is the same) to be meant, and how near to the likest one."""
 
 
-def unknown(what: str, name: str, known: list[str]) -> UserError:
-    """The error for a name that does not exist: it says which was probably meant, and those that do exist."""
+def unknown(what: str, name: str, known: list[str], lists: str = "") -> UserError:
+    """The error for a name that does not exist: it says which was probably meant, and those that do exist;
+    of many some, and the command `lists` that has them all."""
     like = similar(name, known)
     listed = ", ".join(sorted(known)[:5] if len(known) > _MOST_LISTED else sorted(known))
     if len(known) > _MOST_LISTED:
-        there = f"there are {len(known)}" if like else f"there are {len(known)}, such as: {listed}"
+        there = f"there are {len(known)}" + (
+            f": {lists}" if lists else "" if like else f", such as: {listed}"
+        )
     else:
         there = f"there are: {listed}" if known else "there are: none yet"
     meant = f"did you mean {' or '.join(like)}? " if like else ""

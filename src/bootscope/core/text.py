@@ -29,6 +29,16 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def cut_beside(a: str, b: str, limit: int) -> tuple[str, str]:
+    """Two texts that differ, each in at most `limit` characters, of which the first that differ are some:
+    where those would be cut off, both begin later, with a word if there is one."""
+    same = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    if max(len(a), len(b)) <= limit or same < limit // 2:
+        return cut(a, limit), cut(b, limit)
+    begin = max(a.rfind(" ", 0, same) + 1, same - limit // 2)
+    return cut(f"…{a[begin:]}", limit), cut(f"…{b[begin:]}", limit)
+
+
 def listed(names: Sequence[str], most: int = 4) -> str:
     """Names in a row, the first few of many: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

@@ -153,7 +153,7 @@ class Listener:
     @property
     def listens(self) -> str:
         """What listens, for people."""
-        return f"the connection to {self._host}" if self._host else "what the console is listened to by"
+        return f"the connection to {self._host}" if self._host else "the source of the console"
 
     def not_open(self) -> BoardError:
         """The error for a console that did not open in time."""

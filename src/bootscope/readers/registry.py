@@ -28,5 +28,5 @@ def reader(name: str) -> Reader:
     """The reader of that name. Raises UserError, with those there are, when there is none."""
     known = {reader.name: reader for reader in readers()}
     if name not in known:
-        raise unknown("format", name, list(known))
+        raise unknown("format", name, list(known), "bootscope import --formats")
     return known[name]

@@ -16,7 +16,7 @@ from bootscope.analysis.uncertainty import Uncertainty, brief, uncertainty, word
 from bootscope.analysis.views import View
 from bootscope.capture import labels
 from bootscope.capture.record import BootEnd
-from bootscope.core.text import cut, seconds, setting, span, visible
+from bootscope.core.text import cut, cut_beside, seconds, setting, span, visible
 from bootscope.report.modelled import cpu_words
 from bootscope.report.tables import FittedTable, make_table
 from bootscope.timeline.model import Phase, Timeline
@@ -65,7 +65,8 @@ def show(out: Console, v: View, top: int) -> None:
     info, tl = v.run.info, v.timeline
     out.print(Text(f"{info.run_id}, boot {v.boot.info.number} of {len(v.run.boots)}", "bold"))
     out.print(f"{info.system.title}", markup=False)
-    out.print(f"board {info.board.name}, build {info.build_id[:12]}", style="dim", markup=False)
+    costs = f", with the costs of {v.board.name}" if v.board else ""
+    out.print(f"board {info.board.name}{costs}, build {info.build_id[:12]}", style="dim", markup=False)
     if v.core:
         out.print(f"core {v.core.name}: {cpu_words(tl)} (--view memory)", style="dim", markup=False)
     out.print()
@@ -243,18 +244,21 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
     out.print()
     table = make_table("difference", "A", "B")
     for d in c.differences[:top]:
+        sides = _sides(d.a, d.b)
         # One side says nothing without the other, so on a narrow terminal they stand below each other.
         if out.width < _BESIDE:
-            out.print(Text(f"{d.what}\n  A  {_short(d.a)}\n  B  {_short(d.b)}"))
-        table.add_row(Text(d.what), Text(_short(d.a)), Text(_short(d.b)))
+            out.print(Text(f"{d.what}\n  A  {sides[0]}\n  B  {sides[1]}"))
+        table.add_row(Text(d.what), *map(Text, sides))
     if out.width >= _BESIDE:
         out.print(table)
     if len(c.differences) > top:
         out.print(f"... and {len(c.differences) - top} more (--top {len(c.differences)})", style="dim")
 
 
-def _short(value: str | None) -> str:
-    return "-" if value is None else cut(visible(setting(value)), 40)
+def _sides(a: str | None, b: str | None) -> tuple[str, str]:
+    """What both sides have, short."""
+    first, second = ("-" if side is None else visible(setting(side)) for side in (a, b))
+    return cut_beside(first, second, 40)
 
 
 def runs(out: Console, found: Sequence[Listed]) -> None:

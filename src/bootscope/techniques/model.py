@@ -241,7 +241,7 @@ def technique_ids() -> list[str]:
 def technique(name: str) -> Technique:
     """The technique of that id. Raises UserError when there is none."""
     if name not in technique_ids():
-        raise unknown("technique", name, technique_ids())
+        raise unknown("technique", name, technique_ids(), "bootscope techniques")
     return techniques()[name]
 
 

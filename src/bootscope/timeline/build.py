@@ -61,7 +61,10 @@ def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
     """What the board's devices were told to do, in stream order."""
     for name in run.watch.devices.values():
         if name not in run.board.devices:
-            raise UserError(f"board {run.board.name} has no device '{name}', which the recording has")
+            raise UserError(
+                f"board {run.board.name} has no device '{name}', which the recording has",
+                hint="give a board with the devices of the one that it was recorded on",
+            )
     return list(decode(records, decoders_of(run)))
 
 

@@ -60,5 +60,5 @@ def pitfalls() -> dict[str, Pitfall]:
 def pitfall(name: str) -> Pitfall:
     """The pitfall of that id. Raises UserError when there is none."""
     if name not in pitfalls():
-        raise unknown("pitfall", name, list(pitfalls()))
+        raise unknown("pitfall", name, list(pitfalls()), "bootscope pitfalls")
     return pitfalls()[name]
