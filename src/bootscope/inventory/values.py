@@ -19,6 +19,7 @@ from bootscope.inventory import (
     driver_parameters,
     first_script,
     initcalls,
+    raw_flash,
     systemd,
     unused_files,
 )
@@ -201,6 +202,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_script_with_environment": _application_start(application_start.script),
     "application_commands": _application_start(application_start.commands),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
+    "nand_chip": raw_flash.nand_chip,
     **boot_scripts.FOUND,
     **driver_parameters.FOUND,
     **first_script.FOUND,

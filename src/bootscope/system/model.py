@@ -8,6 +8,7 @@ import msgspec
 from bootscope.core.settings import Setting
 from bootscope.system.application import Application
 from bootscope.system.framebuffer import FrameBuffer
+from bootscope.system.nand import Nand
 from bootscope.system.small_init import SmallInit
 from bootscope.system.splash import Splash
 
@@ -261,7 +262,8 @@ class Milestone(Setting, frozen=True):
 
 
 class System(Setting, frozen=True):
-    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application."""
+    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application. `nand`: a chip
+    that the board does not have by itself; the root file system is in it."""
 
     schema: int
     name: str
@@ -282,6 +284,7 @@ class System(Setting, frozen=True):
     splash: Splash | msgspec.UnsetType = msgspec.UNSET
     small_init: SmallInit | msgspec.UnsetType = msgspec.UNSET
     toolchain: str | msgspec.UnsetType = msgspec.UNSET
+    nand: Nand | msgspec.UnsetType = msgspec.UNSET
 
 
 def has_loader(system: System) -> bool:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw flash: what a boot reads of all of it each time, and where the device tree has a chip."""
+
+from __future__ import annotations
+
+from bootscope.core.errors import UserError
+from bootscope.inventory.inventory import Inventory, number
+
+_INFORMATION = 7
+"""A console shows what the kernel says by the way if its level is this one or above."""
+
+
+def bad_block_scan(known: Inventory) -> str | None:
+    """Whether the driver of a NAND chip looks at all its blocks for the marks of bad ones."""
+    return _scan(
+        known, r"Scanning device for bad blocks", r"Bad block table found", "MTD_RAW_NAND", "drivers for NAND"
+    )
+
+
+def ubi_scan(known: Inventory) -> str | None:
+    """Whether UBI reads the headers of all erase blocks."""
+    return _scan(known, r"ubi\d+: scanning is finished", r"ubi\d+: attached by fastmap", "MTD_UBI", "UBI")
+
+
+def _scan(known: Inventory, scans: str, spared: str, symbol: str, what: str) -> str | None:
+    if found := known.logged(scans):
+        return f"the kernel says: {found[0]}"
+    if known.logged(spared) or known.symbol("kernel", symbol) == "n":
+        return ""
+    if not known.log or not known.log.has_kernel_start:
+        return None
+    level = number(known.word("loglevel") or "")
+    hidden = known.word("quiet") is not None or (level is not None and level < _INFORMATION)
+    if not hidden:
+        return ""
+    return f"the kernel has {what}, and its messages are hidden" if known.on("kernel", symbol) else None
+
+
+def nand_chip(known: Inventory) -> str:
+    """The path in the device tree of the system's NAND chip.
+
+    Raises UserError where nothing tells it.
+    """
+    address = known.settings.get("nand.address", "")
+    if not address.isdecimal():
+        raise UserError("the node of a NAND chip in the device tree is not known")
+    return f"/nand-controller@{int(address):x}/nand@0"
