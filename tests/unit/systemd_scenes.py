@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, and of a PC."""
+"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, of a PC, with a
+NAND chip."""
 
 from __future__ import annotations
 
@@ -24,6 +25,8 @@ FILES = {
 }
 OF_PC = ("grub-timeout", "kernel-no-kaslr", "kernel-tsc-preset")
 """Techniques for what only the system for PCs has."""
+OF_NAND = ("nand-bbt-on-flash",)
+"""Techniques for what only the system with a NAND chip has."""
 SLOW = "initcall_blacklist=slow_init"
 OF_DEBIAN = (
     "initramfs-fast-compression",
@@ -36,8 +39,8 @@ OF_DEBIAN = (
 
 
 def is_of_stock(t: Technique) -> bool:
-    """Whether the recipes of a technique are not for the system with systemd or that of a PC."""
-    return t.id not in (*OF_DEBIAN, *OF_PC) and t.applies_to.inits != ("systemd",)
+    """Whether the recipes of a technique are not for one with systemd, a PC or a NAND chip."""
+    return t.id not in (*OF_DEBIAN, *OF_PC, *OF_NAND) and t.applies_to.inits != ("systemd",)
 
 
 def base_of(t: Technique, recipe: Recipe) -> System:
@@ -47,11 +50,15 @@ def base_of(t: Technique, recipe: Recipe) -> System:
 
 def system_for(t: Technique) -> str:
     """The name of the system that a technique is for which is not for stock."""
+    if t.id in OF_NAND:
+        return "stock-nand"
     return "debian-amd64" if t.id in OF_PC else "debian-systemd"
 
 
 def elsewhere(found: Recorded, t: Technique, system: System, change: Change) -> Recorded:
     """What is known of a run of a system that is not stock, and has a change."""
+    if t.id in OF_NAND:
+        return replace(found, settings=flat(system))
     return (with_pc if t.id in OF_PC else with_systemd)(found, system, change)
 
 

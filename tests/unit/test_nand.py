@@ -167,7 +167,7 @@ def test_a_kernel_without_a_place_for_the_driver(tmp_path: Path) -> None:
 
 
 def test_the_device_tree_has_controller_chip_and_partitions(tmp_path: Path) -> None:
-    node, table = SMALL.chip_node, {f"{SMALL.chip_node} nand-on-flash-bbt": ""}
+    node, table = SMALL.chip_node, {f"{SMALL.chip_node} nand-on-flash-bbt": "true"}
     step = device_tree_step(None, (), table, SMALL)
     work(tmp_path, step, "kernel", "unchanged.dtb", f"/dts-v1/; / {{ {CELLS} chosen {{ }}; }};")
     assert property_of(tmp_path, f"{node}/partitions/partition@1000", "reg") == "1000 8000"

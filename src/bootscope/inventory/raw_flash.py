@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from bootscope.core.errors import UserError
-from bootscope.inventory.inventory import Inventory, number
+from bootscope.inventory.inventory import Inventory, Part, number
+from bootscope.system.nand import chip_node
 
 _INFORMATION = 7
 """A console shows what the kernel says by the way if its level is this one or above."""
@@ -37,11 +38,13 @@ def _scan(known: Inventory, scans: str, spared: str, symbol: str, what: str) -> 
 
 
 def nand_chip(known: Inventory) -> str:
-    """The path in the device tree of the system's NAND chip.
+    """The path in the device tree of the system's NAND chip; empty for one without.
 
     Raises UserError where nothing tells it.
     """
     address = known.settings.get("nand.address", "")
     if not address.isdecimal():
+        if known.knows(Part.SETTINGS):
+            return ""
         raise UserError("the node of a NAND chip in the device tree is not known")
-    return f"/nand-controller@{int(address):x}/nand@0"
+    return chip_node(int(address))

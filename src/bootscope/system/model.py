@@ -123,7 +123,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
     `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
     `files` (path in the kernel's tree -> text) are put over its sources. `device_tree_cells` (node and
-    property of the device tree -> hexadecimal words) are set in it.
+    property of the device tree -> hexadecimal words, `true` for one without a value) are set in it.
     """
 
     source: str

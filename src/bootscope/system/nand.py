@@ -69,12 +69,12 @@ class Nand(Setting, frozen=True, kw_only=True):
     @property
     def chip_node(self) -> str:
         """The chip's node of the device tree."""
-        return f"{self.controller_node}/nand@0"
+        return chip_node(self.address)
 
     @property
     def controller_node(self) -> str:
         """Its controller's."""
-        return f"/nand-controller@{self.address:x}"
+        return self.chip_node.rpartition("/")[0]
 
     @property
     def ubi_spare_blocks(self) -> int:
@@ -90,6 +90,11 @@ class Nand(Setting, frozen=True, kw_only=True):
         """The blocks of a partition that the factory did not mark as bad, in order."""
         first, count = self.partitions[partition]
         return [block for block in range(first, first + count) if block not in self.bad_blocks]
+
+
+def chip_node(address: int) -> str:
+    """The node of the device tree of a chip whose array lies at an address."""
+    return f"/nand-controller@{address:x}/nand@0"
 
 
 def nand_of(value: Nand | msgspec.UnsetType) -> Nand | None:

@@ -14,6 +14,8 @@ from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.nand import Nand
 
+TRUE = "true"
+"""In the place of a property's words: it has no value, and is there."""
 _CELLS, _SIZE_CELLS = "#address-cells", "#size-cells"
 _OF_THE_CHIP = (
     "address", "identity", "blocks", "page_bytes", "spare_bytes", "erase_bytes",
@@ -30,7 +32,7 @@ def device_tree_step(
 ) -> Step:
     """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory and a NAND chip.
 
-    The nodes of `disabled` are marked so. `cells`: node and property, parted by a blank -> words to set.
+    The nodes of `disabled` are marked so. `cells`: node and property, parted by a blank -> words, or TRUE.
     """
 
     def work(context: Context) -> None:
@@ -47,7 +49,7 @@ def device_tree_step(
         for place, words in cells.items():
             node, _, name = place.rpartition(" ")
             context.run(["fdtget", "-p", blob, node])
-            context.run(["fdtput", "-t", "x", blob, node, name, *words.split()])
+            context.run(["fdtput", "-t", "x", blob, node, name, *(words.split() if words != TRUE else ())])
 
     inputs: dict[str, object] = {"framebuffer": framebuffer}
     if disabled:
