@@ -110,6 +110,14 @@ def test_bad_blocks_are_marked_in_their_first_two_pages() -> None:
     assert all(row[2048] == 0 and row.count(0) == 1 for row in rows.values())
 
 
+def test_a_bit_that_is_flipped() -> None:
+    worn = msgspec.structs.replace(SMALL, flipped_bits=((1, 0, 9), (3, 1, 0)))
+    rows, whole = array.programmed(worn, {1: b"some"}), array.programmed(SMALL, {1: b"some"})
+    assert rows[2][:4] == b"sm"[:1] + bytes((b"o"[0] ^ 2,)) + b"me"
+    assert rows[2][2048:] == whole[2][2048:]
+    assert rows[7] == b"\xfe".ljust(PAGE, b"\xff")
+
+
 # ---- the steps ----
 
 
@@ -192,10 +200,12 @@ def test_qemu_puts_the_content_into_memory() -> None:
         ({"page_bytes": 512}, "nand.page_bytes"),
         ({"identity": "2cda"}, "nand.identity"),
         ({"bad_blocks": (2048,)}, "nand.bad_blocks: expected blocks of the chip, 0 to 2047"),
+        ({"erase_bytes": 262144}, "nand.identity: .* fourth byte says .2048, 64, 131072"),
         ({"root": "system"}, "nand.root: expected a name under nand.partitions, got 'system'"),
         ({"partitions.root": (0, 2048)}, "blocks that end before 2044, got 2048"),
         ({"partitions.more": (9, 1)}, "nand.partitions.more"),
         ({"partitions.a-b": (9, 1)}, "nand.partitions.a-b"),
+        ({"flipped_bits": ((0, 64, 0),)}, r"nand.flipped_bits: expected .*got \(0, 64, 0\)"),
         ({"boots_before": 9}, "nand.boots_before"),
     ],
 )

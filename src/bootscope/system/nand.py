@@ -25,8 +25,9 @@ class Nand(Setting, frozen=True, kw_only=True):
     `identity`: the bytes that it tells of itself, as hexadecimal text. Sizes in bytes are without the
     `spare_bytes` beside each page. `cycle_ns`: of a command, an address or a byte on the bus. `bad_blocks`:
     marked as such by the factory. `partitions`: name -> first block and number of blocks; that called `root`
-    has the root file system. `boots_before`: how many boots came before the first that is recorded, each
-    of `boot_before_ns`, after which the power was cut: what they left is what it finds.
+    has the root file system. `flipped_bits`: (block, page of it, bit of that with its spare bytes) that
+    read other than they were written. `boots_before`: how many boots came before the recorded ones, each of
+    `boot_before_ns`, after which the power was cut: what they left is what it finds.
     """
 
     part: str
@@ -42,6 +43,7 @@ class Nand(Setting, frozen=True, kw_only=True):
     cycle_ns: Sourced
     partitions: dict[str, tuple[int, int]]
     bad_blocks: tuple[int, ...] = ()
+    flipped_bits: tuple[tuple[int, int, int], ...] = ()
     root: str = "root"
     boots_before: int = 0
     boot_before_ns: int = 30_000_000_000
@@ -111,11 +113,19 @@ def check_nand(nand: Nand, require: Callable[[bool, str, str], None]) -> None:
     require(nand.spare_bytes in _SPARES, "nand.spare_bytes", "64 or 128")
     whole = nand.erase_bytes > 0 and nand.erase_bytes % page == 0
     require(whole, "nand.erase_bytes", f"a multiple of the page, {page:,} bytes, got {nand.erase_bytes:,}")
+    sizes = (page, nand.spare_bytes, nand.erase_bytes)
+    told = _told_sizes(int(nand.identity[6:8], 16))
+    words = f"that of {sizes} bytes of a page, beside it and of a block; its fourth byte says {told}"
+    require(told == sizes, "nand.identity", words)
     require(0 < blocks <= 1 << 16, "nand.blocks", "1 to 65,536")
     for key in ("read_ns", "program_ns", "erase_ns", "cycle_ns"):
         require(0 < getattr(nand, key).value < 1 << 31, f"nand.{key}", "a time above 0, in ns")
     outside = [block for block in nand.bad_blocks if not 0 <= block < blocks]
     require(not outside, "nand.bad_blocks", f"blocks of the chip, 0 to {blocks - 1}, got {outside[:1]}")
+    for block, number, bit in nand.flipped_bits:
+        inside = 0 <= block < blocks and 0 <= number < nand.pages and 0 <= bit < 8 * nand.raw_page_bytes
+        expected = f"(block, page, bit) of the chip, got ({block}, {number}, {bit})"
+        require(inside, "nand.flipped_bits", expected)
     require(0 <= nand.boots_before <= 8, "nand.boots_before", "0 to 8")
     require(nand.boot_before_ns > 0, "nand.boot_before_ns", "a time above 0, in ns")
     named = nand.root in nand.partitions
@@ -133,6 +143,12 @@ def _check_partitions(nand: Nand, require: Callable[[bool, str, str], None]) -> 
         fits = end <= nand.blocks - TABLE_BLOCKS
         room = f"the chip has {nand.blocks}, the last {TABLE_BLOCKS} of which are for a table of bad blocks"
         require(fits, key, f"blocks that end before {nand.blocks - TABLE_BLOCKS}, got {end}: {room}")
+
+
+def _told_sizes(byte: int) -> tuple[int, int, int]:
+    """Bytes of a page, beside a page and of a block, as the fourth byte of an identity tells them."""
+    page = 1024 << (byte & 3)
+    return page, page // 512 * (8 << (byte >> 2 & 1)), 65536 << (byte >> 4 & 3)
 
 
 def _hexadecimal(text: str) -> bool:

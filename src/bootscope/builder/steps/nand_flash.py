@@ -77,6 +77,8 @@ def _factory(system: System, nand: Nand) -> Step:
         array.write(nand, array.programmed(nand, blocks), context.out / IMAGE)
 
     inputs = {key: getattr(nand, key) for key in _CONTENT}
+    if nand.flipped_bits:
+        inputs["flipped_bits"] = nand.flipped_bits
     return Step(_FACTORY, "content of the NAND chip", 1, work, inputs, ("rootfs",))
 
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A raw NAND chip whose array is memory, behind a controller that is this program.
  *
@@ -271,10 +271,10 @@ static int attach_chip(struct nand_chip *chip)
 {
 	struct ram_nand *nand = nand_get_controller_data(chip);
 	struct mtd_info *mtd = nand_to_mtd(chip);
-	u64 size = nanddev_target_size(&chip->base);
+	u32 blocks = mtd_div_by_eb(nanddev_target_size(&chip->base), mtd);
 
 	if (mtd->writesize + mtd->oobsize != nand->page_bytes ||
-	    mtd->erasesize / mtd->writesize != nand->pages || size / mtd->erasesize != nand->blocks) {
+	    mtd->erasesize / mtd->writesize != nand->pages || blocks != nand->blocks) {
 		dev_err(nand->dev, "the chip's identity and its array have different sizes\n");
 		return -EINVAL;
 	}
