@@ -25,7 +25,7 @@ FILES = {
 }
 OF_PC = ("grub-timeout", "kernel-no-kaslr", "kernel-tsc-preset")
 """Techniques for what only the system for PCs has."""
-OF_NAND = ("nand-bbt-on-flash",)
+OF_NAND = ("nand-bbt-on-flash", "ubi-fastmap")
 """Techniques for what only the system with a NAND chip has."""
 SLOW = "initcall_blacklist=slow_init"
 OF_DEBIAN = (
@@ -58,7 +58,7 @@ def system_for(t: Technique) -> str:
 def elsewhere(found: Recorded, t: Technique, system: System, change: Change) -> Recorded:
     """What is known of a run of a system that is not stock, and has a change."""
     if t.id in OF_NAND:
-        return replace(found, settings=flat(system))
+        return replace(found, settings=flat(system), command_line=system.kernel.command_line)
     return (with_pc if t.id in OF_PC else with_systemd)(found, system, change)
 
 

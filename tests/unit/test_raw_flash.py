@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bootscope.changes.applies import filled, not_known, why_not
-from bootscope.inventory.raw_flash import bad_block_scan, ubi_scan
+from bootscope.core.errors import UserError
+from bootscope.inventory.raw_flash import bad_block_scan, ubi_scan, ubi_with_fastmap
 from bootscope.techniques.model import technique
 
 from .known_builders import inventory_of
@@ -66,9 +67,31 @@ def test_of_other_systems_the_node_is_not_known_but_the_technique_may_apply() ->
 
 def test_a_fastmap_is_for_who_scans() -> None:
     recipe = technique("ubi-fastmap").recipes["attach"]
-    assert why_not(recipe, inventory_of(log=[START, FULL], kernel="MTD_UBI")) == ""
-    assert why_not(recipe, inventory_of(log=[START, FAST], kernel="MTD_UBI"))
-    has = inventory_of(
-        log=[START, FAST], kernel="MTD_UBI MTD_UBI_FASTMAP", command_line="ubi.fm_autoconvert=1"
-    )
-    assert why_not(recipe, has) == "already in effect"
+    words = {"command_line": "ubi.mtd=root root=ubi0:root"}
+    full = inventory_of(log=[START, FULL], kernel="MTD_UBI", **words)
+    assert why_not(recipe, full) == not_known(recipe, full) == ""
+    assert filled(recipe.change, full).command_line == ("ubi.mtd=root,0,0,-1,1", "ubi.fm_autoconvert=1")
+    assert why_not(recipe, inventory_of(log=[START, FAST], kernel="MTD_UBI", **words))
+    has = " ".join(filled(recipe.change, full).command_line)
+    there = inventory_of(log=[START, FAST], kernel="MTD_UBI MTD_UBI_FASTMAP", command_line=has)
+    assert why_not(recipe, there) == "already in effect"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("ubi.mtd=5,2048", "ubi.mtd=5,2048,0,-1,1"),
+        ("ubi.mtd=/dev/mtd1,0,25,3", "ubi.mtd=/dev/mtd1,0,25,3,1"),
+        ("ubi.mtd=root,0,0,2,0,1", "ubi.mtd=root,0,0,2,1,1"),
+        ("root=/dev/mmcblk0p2", ""),
+    ],
+)
+def test_the_word_that_attaches_ubi_allows_a_fastmap(words: str, told: str) -> None:
+    assert ubi_with_fastmap(inventory_of(command_line=words)) == told
+
+
+def test_several_ubi_devices_are_not_told_apart() -> None:
+    with pytest.raises(UserError, match=r"several UBI devices: ubi\.mtd=a ubi\.mtd=b"):
+        ubi_with_fastmap(inventory_of(command_line="ubi.mtd=a ubi.mtd=b"))
+    with pytest.raises(UserError, match="not known"):
+        ubi_with_fastmap(inventory_of(log=[START]))

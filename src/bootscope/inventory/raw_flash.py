@@ -37,6 +37,31 @@ def _scan(known: Inventory, scans: str, spared: str, symbol: str, what: str) -> 
     return f"the kernel has {what}, and its messages are hidden" if known.on("kernel", symbol) else None
 
 
+_UBI = "ubi.mtd"
+_UBI_DEFAULTS = ("", "0", "0", "-1", "0")
+"""Of what `ubi.mtd=` says after the device: the place of a header, blocks for bad ones, the number of the UBI
+device, whether it may have a fastmap (Linux' drivers/mtd/ubi/build.c; older kernels lack the last)."""
+_FASTMAP = 4
+
+
+def ubi_with_fastmap(known: Inventory) -> str:
+    """The word of the command line that attaches UBI, with a fastmap allowed; empty where no word does so.
+
+    Raises UserError where the command line is not known, or attaches several devices.
+    """
+    if not known.knows(Part.COMMAND_LINE):
+        raise UserError("the kernel command line is not known")
+    found = [word for word in known.words if word.startswith(f"{_UBI}=")]
+    if len(found) > 1:
+        raise UserError(f"the command line attaches several UBI devices: {' '.join(found)}")
+    if not found:
+        return ""
+    parts = found[0].partition("=")[2].split(",")
+    parts += _UBI_DEFAULTS[len(parts) :]
+    parts[_FASTMAP] = "1"
+    return f"{_UBI}={','.join(parts)}"
+
+
 def nand_chip(known: Inventory) -> str:
     """The path in the device tree of the system's NAND chip; empty for one without.
 

@@ -203,6 +203,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_commands": _application_start(application_start.commands),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     "nand_chip": raw_flash.nand_chip,
+    "ubi_with_fastmap": raw_flash.ubi_with_fastmap,
     **boot_scripts.FOUND,
     **driver_parameters.FOUND,
     **first_script.FOUND,
