@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import Built, build
@@ -29,7 +30,6 @@ from bootscope.cli.observers import Quiet
 from bootscope.core.paths import cache_dir
 from bootscope.core.process import end, spawn
 from bootscope.devices.model import Media
-from bootscope.emulator import qemu
 from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, load_system
 
@@ -39,7 +39,7 @@ BOUND = 2.0
 
 def plain(board: Board, built: Built, text: bytes) -> float:
     """Seconds of host time from QEMU's start until `text` is on the console, without the plugin."""
-    arguments = qemu.machine_arguments(board, Media(built.card))
+    arguments = machine_arguments(board, Media(built.card))
     arguments[arguments.index("null")] = "stdio"
     begun = time.monotonic()
     child = spawn([board.arch.tools.qemu, *arguments], stderr=subprocess.DEVNULL)

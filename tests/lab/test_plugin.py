@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.capture import stream
 from bootscope.devices.model import Media
-from bootscope.emulator.qemu import machine_arguments
 from bootscope.image.code import Code
 
 pytestmark = pytest.mark.boot

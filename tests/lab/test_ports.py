@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from bootscope.arch.x86_64 import X86_64
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.capture import stream
 from bootscope.devices.model import Media
 from bootscope.emulator.plugin_config import output_lines
-from bootscope.emulator.qemu import machine_arguments
 
 pytestmark = pytest.mark.boot
 BIOS_BYTES = 0x10000

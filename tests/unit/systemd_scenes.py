@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, of a PC, and
-with the kernel in flash."""
+"""Systems beside stock that recipes are for, as far as these ask for something: with systemd, of a PC, with
+the kernel in flash, and with a NAND chip."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ OF_PC = ("grub-timeout", "kernel-no-kaslr", "kernel-tsc-preset")
 """Techniques for what only the system for PCs has."""
 OF_NOR = ("kernel-xip", "kernel-zboot-rom")
 """Techniques for a kernel that a boot loader copies out of flash."""
+OF_NAND = ("nand-bbt-on-flash", "ubi-fastmap")
+"""Techniques for what only the system with a NAND chip has."""
 SLOW = "initcall_blacklist=slow_init"
 OF_DEBIAN = (
     "initramfs-fast-compression",
@@ -40,8 +42,9 @@ OF_DEBIAN = (
 
 
 def is_of_stock(t: Technique) -> bool:
-    """Whether the recipes of a technique are not for a system with systemd, of a PC, or in flash."""
-    return t.id not in (*OF_DEBIAN, *OF_PC, *OF_NOR) and t.applies_to.inits != ("systemd",)
+    """Whether the recipes of a technique are not for systemd, a PC, a kernel in flash or a NAND chip."""
+    others = (*OF_DEBIAN, *OF_PC, *OF_NOR, *OF_NAND)
+    return t.id not in others and t.applies_to.inits != ("systemd",)
 
 
 def base_of(t: Technique, recipe: Recipe) -> System:
@@ -53,6 +56,8 @@ def system_for(t: Technique) -> str:
     """The name of the system that a technique is for which is not for stock."""
     if t.id in OF_NOR:
         return "stock-nor"
+    if t.id in OF_NAND:
+        return "stock-nand"
     return "debian-amd64" if t.id in OF_PC else "debian-systemd"
 
 
@@ -60,6 +65,8 @@ def elsewhere(found: Recorded, t: Technique, system: System, change: Change) -> 
     """What is known of a run of a system that is not stock, and has a change."""
     if t.id in OF_NOR:
         return with_nor(found, system)
+    if t.id in OF_NAND:
+        return replace(found, settings=flat(system), command_line=system.kernel.command_line)
     return (with_pc if t.id in OF_PC else with_systemd)(found, system, change)
 
 

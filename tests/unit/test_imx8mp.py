@@ -11,18 +11,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import Built, steps_of
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context
-from bootscope.builder.steps.kernel import device_tree_step
+from bootscope.builder.steps.device_tree import device_tree_step
 from bootscope.changes.impossible import impossible
 from bootscope.core.errors import UserError
 from bootscope.devices.imx_uart import ImxUart
 from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, StorageCommand
-from bootscope.emulator.qemu import machine_arguments
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.loaders.direct import DIRECT
 from bootscope.system.changes import Change

@@ -117,7 +117,7 @@ def test_only_who_asks_gets_another_kernel() -> None:
     arch = load_board("cubieboard").arch
     first = kernel.step(changed(), arch).inputs
     for same in (changed(function_order=""), changed(probe_later=False)):
-        assert kernel_tree.source_of(same.kernel) == "linux"
+        assert kernel_tree.source_of(same) == "linux"
         assert kernel.step(same, arch).inputs == first
     one, other, later = (
         changed(function_order="b a"),
@@ -130,7 +130,7 @@ def test_only_who_asks_gets_another_kernel() -> None:
     assert inputs[0] != inputs[1]
     assert inputs[2] == first
     # Kernels that differ in the order alone are linked from the same objects.
-    trees = [kernel_tree.step(system.kernel).step_id({"unpack-linux": "0"}) for system in (one, other, later)]
+    trees = [kernel_tree.step(system).step_id({"unpack-linux": "0"}) for system in (one, other, later)]
     assert trees[0] == trees[1] != trees[2]
 
 

@@ -42,7 +42,7 @@ def test_files_lie_over_a_tree_that_stays_as_it_was(tmp_path: Path) -> None:
 
 
 def test_only_a_kernel_with_files_has_a_tree_of_its_own(tmp_path: Path) -> None:
-    assert kernel_tree.source_of(changed().kernel) == "linux"
+    assert kernel_tree.source_of(changed()) == "linux"
     plain = steps(changed(files={}), tmp_path)
     assert "unpack-linux-files" not in plain
     assert "unpack-linux" in plain["kernel"]

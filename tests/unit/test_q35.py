@@ -11,6 +11,7 @@ import pytest
 
 from bootscope.arch.arm64 import ARM64
 from bootscope.arch.x86_64 import X86_64
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.core.errors import UserError
 from bootscope.devices.model import PORTS, ConsoleByte, DeviceEvent, Media, StorageCommand
@@ -18,7 +19,6 @@ from bootscope.devices.sdhci_pci import SdhciDecoder
 from bootscope.devices.uart16550 import Uart16550
 from bootscope.devices.vga import Vga
 from bootscope.emulator.plugin_config import output_lines
-from bootscope.emulator.qemu import machine_arguments
 from bootscope.image import vmlinux
 from bootscope.image.kallsyms import Symbol
 from bootscope.loaders.grub import BIOS, GRUB

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.plan import steps_of
 from bootscope.builder.sources import Resolved
@@ -19,7 +20,6 @@ from bootscope.core.errors import UserError
 from bootscope.devices.cfi_nor import ERASE, PROGRAM, READ, CfiNor
 from bootscope.devices.model import Decoder, DeviceEvent, Media, MemoryDecoder, StorageCommand
 from bootscope.emulator.plugin_config import Watch, add_devices
-from bootscope.emulator.qemu import machine_arguments
 from bootscope.system.load import LoadedSystem, load_system, system_dir
 from bootscope.timeline.build import decode
 from bootscope.timeline.costs import CostModel

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import QUANTUM_NS, board_dir, load_board
 from bootscope.core.errors import UserError
 from bootscope.devices.model import (
@@ -22,7 +23,6 @@ from bootscope.devices.model import (
 from bootscope.devices.pflash import Pflash
 from bootscope.devices.pl011 import Pl011, Pl011Decoder
 from bootscope.devices.sdhci_pci import SdhciDecoder
-from bootscope.emulator.qemu import machine_arguments
 
 DATA, INTEGER, FRACTION, LINE, CONTROL = 0x00, 0x24, 0x28, 0x2C, 0x30
 AT_115200_NS = 86_805

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import Built, steps_of
@@ -18,14 +19,13 @@ from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import falcon
-from bootscope.builder.steps.kernel import device_tree_step
+from bootscope.builder.steps.device_tree import device_tree_step
 from bootscope.core.errors import UserError
 from bootscope.devices.cadence_uart import CadenceUart
 from bootscope.devices.model import ConsoleByte, Decoder, DeviceEvent, Media, StorageCommand
 from bootscope.devices.on_chip_memory import OnChipMemory
 from bootscope.devices.sdhci import Sdhci
 from bootscope.emulator.plugin_config import Limits, watch
-from bootscope.emulator.qemu import machine_arguments
 from bootscope.emulator.subject import Programs, watched
 from bootscope.loaders.zynq import UBOOT_FILES
 from bootscope.system.framebuffer import FrameBuffer

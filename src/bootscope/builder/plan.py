@@ -24,6 +24,7 @@ from bootscope.builder.steps import (
     card,
     configure,
     configured_application,
+    device_tree,
     falcon,
     flash,
     initramfs,
@@ -31,6 +32,7 @@ from bootscope.builder.steps import (
     kernel_tree,
     loader_tree,
     mtd_utils,
+    nand_flash,
     packaged_application,
     packages,
     payload,
@@ -68,6 +70,7 @@ from bootscope.system.named_sources import (
     unpacker_sources,
 )
 from bootscope.system.named_sources import toolchain as compiler_of
+from bootscope.system.nand import nand_of
 from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 
@@ -100,6 +103,7 @@ class Built:
         elif bios:
             first = bios / prebuilt.BIOS_IMAGE
         video = bios / prebuilt.VIDEO_IMAGE if bios else None
+        chip = there["card"] / nand_flash.IMAGE if nand_of(system.nand) else None
         return Media(
             self.card,
             first,
@@ -108,6 +112,7 @@ class Built:
             system.kernel.command_line,
             device_tree=tree / payload.DEVICE_TREE if tree else None,
             video=video if video and video.exists() else None,
+            nand=chip,
         )
 
     def extents(self) -> tuple[Extent, ...]:
@@ -156,13 +161,15 @@ def architecture(loaded: LoadedSystem) -> Architecture:
 def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
     """All steps in an order in which each comes after what it needs."""
     s, board = loaded.system, load_board(loaded.system.board)
-    arch, nor = board.arch, flash.part_of(board)
+    arch, nor, nand = board.arch, flash.part_of(board), nand_of(s.nand)
     loader_steps.check(s, board)
     flash.check(s, board)
+    if nand:
+        nand_flash.check(s, nand, board)
     return [
         *(unpack.step(name, source) for name, source in _to_unpack(s, found).items()),
         *([loader_tree.step(s)] if loader_tree.needed(s) else []),
-        *([kernel_tree.step(s.kernel)] if kernel_tree.is_other(s.kernel) and builds_kernel(s) else []),
+        *([kernel_tree.step(s)] if kernel_tree.is_other(s) and builds_kernel(s) else []),
         *small_init.steps(s, arch),
         *_programs(loaded, found, board),
         *([_device_tree(s)] if has_device_tree(s) else []),
@@ -171,15 +178,17 @@ def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
         rootfs.step(s, loaded.beside(s.rootfs.overlay), arch, nor.erase_bytes if nor else 0),
         *([falcon.step(s)] if falcon.needed(s) else []),
         *([payload.step(s.kernel, arch)] if payload.needed(s.kernel) else []),
-        flash.step(s, _script(s), board) if nor else card.step(s, _script(s), board),
+        flash.step(s, _script(s), board)
+        if nor
+        else card.step(s, _script(s), board, nand_flash.CARD if nand else "card"),
+        *(nand_flash.steps(s, nand, board) if nand else ()),
     ]
 
 
 def _device_tree(s: System) -> Step:
     cells = s.kernel.device_tree_cells
-    return kernel.device_tree_step(
-        s.framebuffer, s.kernel.disabled_nodes, cells if isinstance(cells, dict) else {}
-    )
+    own = cells if isinstance(cells, dict) else {}
+    return device_tree.device_tree_step(s.framebuffer, s.kernel.disabled_nodes, own, nand_of(s.nand))
 
 
 def _flash_tools(s: System) -> tuple[str, ...]:

@@ -95,6 +95,7 @@ class Media:
     `loader`: a boot loader or firmware that is not on the card. `initramfs`: one that is not a part of the
     kernel. `video`: firmware of the graphics card. `card_format`: what QEMU calls the form of the card's
     file. `has_card`: whether there is a card at all. `device_tree`: where the emulator makes none itself.
+    `nand`: what is put into the memory that stands for a chip.
     """
 
     card: Path
@@ -106,6 +107,7 @@ class Media:
     has_card: bool = True
     video: Path | None = None
     device_tree: Path | None = None
+    nand: Path | None = None
 
 
 def in_option(path: Path) -> str:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import Board
 from bootscope.capture.tail import Tail
 from bootscope.core import process, tools
 from bootscope.core.errors import ToolError
-from bootscope.devices.model import FirmwareStore, Media, in_option
+from bootscope.devices.model import Media, in_option
 
 _POLL_S = 0.05
 _BUSY = ("R", "D")
@@ -49,31 +50,6 @@ def check(board: Board) -> str:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in version.split(".") if n.isdigit())
-
-
-def machine_arguments(board: Board, media: Media) -> list[str]:
-    """QEMU's arguments for the machine itself: all that decides what the guest sees."""
-    q = board.qemu
-    stores = [device for device in board.devices.values() if isinstance(device, FirmwareStore)]
-    return [
-        *("-M", q.machine, *(("-cpu", q.cpu) if isinstance(q.cpu, str) else ()), "-m", q.memory),
-        *(("-smp", str(q.cpus)) if isinstance(q.cpus, int) else ()),
-        *("-display", "none", "-monitor", "none"),
-        *board.console_called(board.console).qemu_arguments(),
-        *("-nic", "none", "-no-reboot"),
-        *(word for store in stores for word in store.firmware_arguments(media)),
-        *(board.storage_device.qemu_arguments(media) if media.has_card else ()),
-        *(_handed_over(media) if board.boot_loader.by_emulator else []),
-        *("-icount", f"shift={q.icount_shift.value},sleep=off"),
-        *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
-    ]
-
-
-def _handed_over(media: Media) -> list[str]:
-    """What the emulator puts into memory itself, where no boot loader does."""
-    given = (("-kernel", media.kernel), ("-initrd", media.initramfs), ("-dtb", media.device_tree))
-    words = [word for option, path in given if path for word in (option, str(path))]
-    return [*words, *(("-append", media.command_line) if media.command_line else ())]
 
 
 def command(board: Board, power: Power) -> list[str]:

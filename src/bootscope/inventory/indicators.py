@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
-from bootscope.inventory import code_order, driver_parameters, entropy, probe_order, searches
+from bootscope.inventory import code_order, driver_parameters, entropy, probe_order, raw_flash, searches
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.application_start import needs_more
 from bootscope.inventory.inventory import Inventory, Part
@@ -148,6 +148,16 @@ INDICATORS = {
     "entropy": Indicator("a wait for random numbers", entropy.shown, entropy.logged),
     "library-search": Indicator(
         "programs that search for their libraries", searches.by_calls, searches.by_files
+    ),
+    "bad-block-scan": Indicator(
+        "a search for the marks of bad NAND blocks",
+        lambda facts: raw_flash.bad_block_scan(facts) or "",
+        raw_flash.bad_block_scan,
+    ),
+    "ubi-scan": Indicator(
+        "a scan of all of UBI's erase blocks",
+        lambda facts: raw_flash.ubi_scan(facts) or "",
+        raw_flash.ubi_scan,
     ),
     "usb-disk": Indicator("a disk at USB", lambda facts: logged.usb_disk(facts) or "", logged.usb_disk),
     "decompress": Indicator("a compressed kernel", _phase("decompress"), logged.compressed),

@@ -22,6 +22,7 @@ from bootscope.inventory import (
     initcalls,
     kernel_in_flash,
     probe_order,
+    raw_flash,
     systemd,
     unused_files,
 )
@@ -204,6 +205,8 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_script_with_environment": _application_start(application_start.script),
     "application_commands": _application_start(application_start.commands),
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
+    "nand_chip": raw_flash.nand_chip,
+    "ubi_with_fastmap": raw_flash.ubi_with_fastmap,
     **boot_scripts.FOUND,
     **code_order.FOUND,
     **driver_parameters.FOUND,

@@ -42,6 +42,7 @@ from bootscope.system.named_sources import (
     toolchain,
     unpacker_sources,
 )
+from bootscope.system.nand import Nand, check_nand
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 from bootscope.system.program_checks import LIBCS, check_programs
 from bootscope.system.small_init import LIBRARIES, SmallInit
@@ -179,6 +180,8 @@ def check_system(system: System, path: Path) -> None:
         _check_source(name, source, path)
     _check_loader(system, require)
     check_programs(system, require)
+    if isinstance(system.nand, Nand):
+        check_nand(system.nand, require)
     for name, milestone in system.milestones.items():
         require(name not in built_in(system), f"milestones.{name}", "another name: this one is built in")
         _check_milestone(f"milestones.{name}", milestone, require)

@@ -8,6 +8,7 @@ import msgspec
 from bootscope.core.settings import Setting
 from bootscope.system.application import Application
 from bootscope.system.framebuffer import FrameBuffer
+from bootscope.system.nand import Nand
 from bootscope.system.small_init import SmallInit
 from bootscope.system.splash import Splash
 
@@ -125,8 +126,9 @@ class Kernel(Setting, frozen=True, kw_only=True):
     ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
     `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
     `files` (path in the kernel's tree -> text) are put over its sources. `device_tree_cells` (node and
-    property of the device tree -> hexadecimal words) are set in it. `function_order`: names of functions that
-    are linked before all others, in this order. `probe_later`: drivers can be told to put off their probe.
+    property of the device tree -> hexadecimal words, `true` for one without a value) are set in it.
+    `function_order`: names of functions that are linked before all others, in this order. `probe_later`:
+    drivers can be told to put off their probe.
     """
 
     source: str
@@ -267,7 +269,8 @@ class Milestone(Setting, frozen=True):
 
 
 class System(Setting, frozen=True):
-    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application."""
+    """A system. `toolchain`: a source with the cross compiler of BusyBox and the application. `nand`: a chip
+    that the board does not have by itself; the root file system is in it."""
 
     schema: int
     name: str
@@ -288,6 +291,7 @@ class System(Setting, frozen=True):
     splash: Splash | msgspec.UnsetType = msgspec.UNSET
     small_init: SmallInit | msgspec.UnsetType = msgspec.UNSET
     toolchain: str | msgspec.UnsetType = msgspec.UNSET
+    nand: Nand | msgspec.UnsetType = msgspec.UNSET
 
 
 def has_loader(system: System) -> bool:

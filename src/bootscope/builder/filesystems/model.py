@@ -44,7 +44,8 @@ class Entry:
 class Order:
     """An image to make: at `image`, of `sectors` sectors or fewer, with `entries` in it.
 
-    `erase_bytes`: of a block of the flash that it is for; 0 where it is for something else.
+    `erase_bytes`: of a block of the flash that it is for; 0 where it is for something else. `page_bytes`:
+    what is written of it at once; 0 for single bytes. `spare_blocks`: kept for blocks that go bad.
     """
 
     context: Context
@@ -53,6 +54,8 @@ class Order:
     image: Path
     sectors: int
     erase_bytes: int = 0
+    page_bytes: int = 0
+    spare_blocks: int = 0
 
     @property
     def room_bytes(self) -> int:

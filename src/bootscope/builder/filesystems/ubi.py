@@ -18,22 +18,27 @@ from bootscope.core.errors import ToolError
 from bootscope.devices.model import SECTOR_BYTES
 
 VOLUME = "root"
-HEADERS_BYTES = 128
-"""Two headers of 64 bytes begin each block of flash that is written byte by byte."""
+HEADER_BYTES = 64
+"""Where flash is written byte by byte, two of them begin each block, else each begins a page of its own."""
 RESERVED_BLOCKS = 12
 """For the table of volumes, for moving worn blocks, and for fastmap."""
 _SEQUENCE = "20260101"
 _LAYOUT_BLOCKS = 2
 
 
+def headers_bytes(order: Order) -> int:
+    """What the two headers take of each block."""
+    return 2 * (order.page_bytes or HEADER_BYTES)
+
+
 def leb_bytes(order: Order) -> int:
     """What is left of an erase block for data."""
-    return order.erase_bytes - HEADERS_BYTES
+    return order.erase_bytes - headers_bytes(order)
 
 
 def volume_blocks(order: Order) -> int:
     """The erase blocks that the volume may have."""
-    return order.room_bytes // order.erase_bytes - RESERVED_BLOCKS
+    return order.room_bytes // order.erase_bytes - RESERVED_BLOCKS - order.spare_blocks
 
 
 def wrap(order: Order, contents: Path) -> None:
@@ -45,28 +50,19 @@ def wrap(order: Order, contents: Path) -> None:
     settings.write_text(
         f"[{VOLUME}]\nmode=ubi\nimage={contents}\nvol_id=0\nvol_size={room}\nvol_type=dynamic\nvol_name={VOLUME}\n"
     )
-    own: list[str | Path] = [
-        "-m",
-        "1",
-        "-p",
-        str(order.erase_bytes),
-        "-Q",
-        _SEQUENCE,
-        "-o",
-        order.image,
-        settings,
-    ]
-    mtd.run(order.context, "ubinize", own)
+    sizes: list[str | Path] = ["-m", str(order.page_bytes or 1), "-p", str(order.erase_bytes)]
+    mtd.run(order.context, "ubinize", [*sizes, "-Q", _SEQUENCE, "-o", order.image, settings])
+    if order.page_bytes:
+        return  # Whoever puts it into a chip knows which blocks are left.
     data = order.image.read_bytes()
     blocks = (order.room_bytes - len(data)) // order.erase_bytes
-    order.image.write_bytes(data + _erased(order) * blocks)
+    order.image.write_bytes(data + erased(HEADER_BYTES).ljust(order.erase_bytes, b"\xff") * blocks)
 
 
-def _erased(order: Order) -> bytes:
-    """A block that holds nothing, and is known to."""
-    head = struct.pack(">4sB3xQIII32x", b"UBI#", 1, 0, HEADERS_BYTES // 2, HEADERS_BYTES, int(_SEQUENCE))
-    head += struct.pack(">I", zlib.crc32(head) ^ 0xFFFFFFFF)
-    return head.ljust(order.erase_bytes, b"\xff")
+def erased(unit: int) -> bytes:
+    """The header of a block that holds nothing, and is known to. `unit`: the bytes of its place."""
+    head = struct.pack(">4sB3xQIII32x", b"UBI#", 1, 0, unit, 2 * unit, int(_SEQUENCE))
+    return head + struct.pack(">I", zlib.crc32(head) ^ 0xFFFFFFFF)
 
 
 def placed(order: Order, inside: Iterable[Piece]) -> Iterator[Piece]:
@@ -76,6 +72,6 @@ def placed(order: Order, inside: Iterable[Piece]) -> Iterator[Piece]:
     for first, count, name, at in inside:
         for sector in range(first, first + count):
             block, byte = divmod(sector * SECTOR_BYTES, leb)
-            place = (block + _LAYOUT_BLOCKS) * order.erase_bytes + HEADERS_BYTES + byte
+            place = (block + _LAYOUT_BLOCKS) * order.erase_bytes + headers_bytes(order) + byte
             found.append((place // SECTOR_BYTES, 1, name, at + sector - first if name.startswith("/") else 0))
     yield from joined({piece[0]: piece for piece in found}.values())

@@ -25,7 +25,14 @@ _MIN_IO = 8
 def make(order: Order) -> None:
     """Raises ToolError when the image cannot be made, or does not fit."""
     rootfs, contents = order.rootfs, _contents(order)
-    own = ["-m", str(_MIN_IO), "-e", str(ubi.leb_bytes(order)), "-c", str(ubi.volume_blocks(order))]
+    own = [
+        "-m",
+        str(order.page_bytes or _MIN_IO),
+        "-e",
+        str(ubi.leb_bytes(order)),
+        "-c",
+        str(ubi.volume_blocks(order)),
+    ]
     own += ["--squash-uids", "-U", "-r", str(order.folder()), "-o", str(contents), *rootfs.options]
     mtd.run(order.context, "mkfs.ubifs", own, still=True)
     contents.write_bytes(_named(contents.read_bytes(), UUID(rootfs.uuid).bytes))

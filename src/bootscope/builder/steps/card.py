@@ -24,6 +24,7 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
 from bootscope.loaders.model import FIRMWARE, Loader
 from bootscope.system.model import Card, Environment, System, has_device_tree, has_firmware, has_loader
+from bootscope.system.nand import nand_of
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
@@ -48,9 +49,10 @@ _FAT_NAMES = {
 }
 
 
-def step(system: System, script: str, board: Board) -> Step:
-    """The step `card`: the image that the board boots from, with `script` for its boot loader."""
-    card, loader = system.card, board.boot_loader
+def step(system: System, script: str, board: Board, name: str = "card") -> Step:
+    """The step `card`: the image that the board boots from, with `script` for its boot loader. Where the root
+    file system is in a NAND chip, its place on the card is empty."""
+    card, loader, on_card = system.card, board.boot_loader, not nand_of(system.nand)
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
     def work(context: Context) -> None:
@@ -61,7 +63,8 @@ def step(system: System, script: str, board: Board) -> Step:
         if card.loader_sector:
             _put_loader(context, image, card, loader)
         copy_sparse(boot, image, card.boot_sector * SECTOR_BYTES)
-        copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
+        if on_card:
+            copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
         layout = [
             *_fixed_extents(context, card, loader),
             *_fat_extents(context, boot, card.boot_sector, files),
@@ -83,14 +86,15 @@ def step(system: System, script: str, board: Board) -> Step:
         inputs["environment"] = system.uboot.environment
     needs = (
         *(("uboot",) if has_loader(system) else ()),
-        *("kernel", *(("device-tree",) if has_device_tree(system) else ()), "rootfs"),
+        *("kernel", *(("device-tree",) if has_device_tree(system) else ())),
+        *(("rootfs",) if on_card else ()),
         *(("falcon",) if (system.uboot.falcon or card.raw_sector) and has_device_tree(system) else ()),
         # Also where it is beside the card: with other firmware it is another build.
         *((FIRMWARE,) if has_firmware(system) else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
     )
-    return Step("card", "SD card image", 1, work, inputs, needs, _TOOLS)
+    return Step(name, "SD card image", 1, work, inputs, needs, _TOOLS)
 
 
 def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> None:

@@ -9,9 +9,10 @@ from operator import attrgetter
 from bootscope.arch.model import Architecture
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon, initramfs
+from bootscope.builder.steps import falcon, initramfs, nand_driver
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.system.model import Symbols, System
+from bootscope.system.nand import nand_of
 
 CONFIG = "config"
 
@@ -20,7 +21,8 @@ def wanted(system: System, tree: str) -> Symbols:
     """The symbols that a system asks for in `kernel`, `uboot` or `busybox`."""
     if tree == "kernel":
         ours = initramfs.symbols(system.initramfs) if system.initramfs else {}
-        return {**system.kernel.config, **ours}
+        chip = {nand_driver.SYMBOL: True} if nand_of(system.nand) else {}
+        return {**system.kernel.config, **ours, **chip}
     if tree == "busybox":
         return system.busybox.config
     uboot = system.uboot

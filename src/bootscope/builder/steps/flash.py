@@ -21,6 +21,7 @@ from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices.model import SECTOR_BYTES, MemoryStorage
 from bootscope.system.model import Card, System, has_loader
+from bootscope.system.nand import nand_of
 
 _ERASED = b"\xff"
 _FOR_FLASH = ("jffs2", "ubifs", "cramfs", "squashfs", "erofs")
@@ -39,6 +40,8 @@ def check(system: System, board: Board) -> None:
     """Raises UserError where a system does not fit the flash of its board, or needs one that is not there."""
     flash, found = part_of(board), system.card
     kind = system.rootfs.filesystem
+    if nand_of(system.nand):
+        return
     if rootfs.on_ubi(system.rootfs):
         _check_volume(system, board, flash)
     if not flash:

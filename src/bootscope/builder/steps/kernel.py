@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel image, its symbols, and the device tree with the system's frame buffer in it."""
+"""The kernel image and its symbols."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import function_order, initramfs, kernel_layout, kernel_tree, rootfs
 from bootscope.builder.steps.configure import wanted
-from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.core.errors import ToolError
 from bootscope.kbuild import kconfig
-from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.model import UNPACKING_IMAGES, Kernel, System
 
 SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
-_CELLS, _SIZE_CELLS = "#address-cells", "#size-cells"
 _UNPACKER = "CFLAGS_decompress.o"
 """By which make is told more options for the decompressor, which Kbuild compiles as decompress.o."""
 _COMPRESSORS = {
@@ -45,7 +42,7 @@ def step(system: System, arch: Architecture) -> Step:
     kernel, archive = system.kernel, system.initramfs
     symbols = wanted(system, "kernel")
     built_in = archive is not None and archive.place == initramfs.BUILT_IN
-    source = kernel_tree.source_of(kernel)
+    source = kernel_tree.source_of(system)
     sources, told_apart_by = f"unpack-{source}", f"{kernel.defconfig} {kernel.device_tree}"
     unpacker = kernel.unpacker_options if isinstance(kernel.unpacker_options, tuple) else ()
     order = function_order.names(kernel)
@@ -162,73 +159,3 @@ def _mapping_linker(build: Path, linker: str) -> str:
     )
     path.chmod(0o755)
     return f"./{path.name}"
-
-
-def device_tree_step(
-    framebuffer: FrameBuffer | None, disabled: tuple[str, ...] = (), cells: Mapping[str, str] = {}
-) -> Step:
-    """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory.
-
-    The nodes of `disabled` are marked so. `cells`: node and property, parted by a blank -> words to set.
-    """
-
-    def work(context: Context) -> None:
-        blob = context.out / DEVICE_TREE
-        shutil.copy(context.results["kernel"] / "unchanged.dtb", blob)
-        if framebuffer:
-            _add_framebuffer(context, blob, framebuffer)
-        for node in disabled:
-            # fdtput would make a node that is not there.
-            context.run(["fdtget", "-p", blob, node])
-            context.run(["fdtput", "-t", "s", blob, node, "status", "disabled"])
-        for place, words in cells.items():
-            node, _, name = place.rpartition(" ")
-            context.run(["fdtget", "-p", blob, node])
-            context.run(["fdtput", "-t", "x", blob, node, name, *words.split()])
-
-    inputs: dict[str, object] = {"framebuffer": framebuffer}
-    if disabled:
-        inputs["disabled"] = disabled
-    if cells:
-        inputs["cells"] = cells
-    return Step("device-tree", "device tree", 1, work, inputs, ("kernel",), ("fdtput",))
-
-
-def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
-    size = fb.stride_bytes * fb.height
-    chosen = f"/chosen/framebuffer@{fb.address:x}"
-    reserved = f"/reserved-memory/framebuffer@{fb.address:x}"
-
-    def put(kind: str, node: str, name: str, *values: str) -> None:
-        context.run(["fdtput", "-t", kind, blob, node, name, *values])
-
-    for node in (chosen, reserved):
-        context.run(["fdtput", "-cp", blob, node])
-        parent = node.rpartition("/")[0]
-        if _CELLS not in context.run(["fdtget", "-p", blob, parent]).output.split():
-            # The board has no such node, or one without children: addresses in it are those of the root.
-            for name in (_CELLS, _SIZE_CELLS):
-                put("i", parent, name, str(_number(context, blob, "/", name)))
-            put("x", parent, "ranges")
-    put("s", chosen, "compatible", "simple-framebuffer")
-    put("x", chosen, "reg", *_region(context, blob, chosen, fb.address, size))
-    for name, value in (("width", fb.width), ("height", fb.height), ("stride", fb.stride_bytes)):
-        put("i", chosen, name, str(value))
-    put("s", chosen, "format", fb.format)
-    put("s", chosen, "status", "okay")
-    put("x", reserved, "reg", *_region(context, blob, reserved, fb.address, fb.reserved_bytes))
-    put("x", reserved, "no-map")
-
-
-def _number(context: Context, blob: Path, node: str, name: str) -> int:
-    """A property of a device tree that is a number."""
-    return int(context.run(["fdtget", "-t", "i", blob, node, name]).output)
-
-
-def _region(context: Context, blob: Path, node: str, address: int, size: int) -> list[str]:
-    """Address and size in as many words of 32 bits as the node's parent has for them, hexadecimal."""
-    parent, found = node.rpartition("/")[0], list[str]()
-    for name, value in ((_CELLS, address), (_SIZE_CELLS, size)):
-        words = range(_number(context, blob, parent, name) - 1, -1, -1)
-        found += [f"{value >> 32 * word & 0xFFFFFFFF:x}" for word in words]
-    return found

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import function_order, probe_later, tree_view
+from bootscope.builder.steps import function_order, nand_driver, probe_later, tree_view
 from bootscope.builder.steps.unpack import TREE, tree_of
-from bootscope.system.model import Kernel
+from bootscope.system.model import Kernel, System
+from bootscope.system.nand import nand_of
 
 Edits = Callable[[Path, Mapping[str, str]], dict[str, str]]
 """From a tree and the files over it to those that are edited."""
+_NAND = "nand"
 
 
 def files_of(kernel: Kernel) -> Mapping[str, str]:
@@ -20,36 +22,43 @@ def files_of(kernel: Kernel) -> Mapping[str, str]:
     return kernel.files if isinstance(kernel.files, dict) else {}
 
 
-def is_other(kernel: Kernel) -> bool:
+def is_other(system: System) -> bool:
     """Whether a system wants another tree than the one that was unpacked."""
-    return bool(files_of(kernel) or _edits(kernel))
+    return source_of(system) != system.kernel.source
 
 
-def source_of(kernel: Kernel) -> str:
+def source_of(system: System) -> str:
     """The name of the source tree that this kernel is built from."""
-    return f"{kernel.source}-files" if is_other(kernel) else kernel.source
+    edits = _edits(system)
+    chip = f"-{_NAND}" if _NAND in edits else ""
+    files = "-files" if files_of(system.kernel) or edits.keys() - {_NAND} else ""
+    return f"{system.kernel.source}{chip}{files}"
 
 
-def step(kernel: Kernel) -> Step:
-    """The step `unpack-SOURCE-files`: the view."""
-    given, edits = files_of(kernel), _edits(kernel)
+def step(system: System) -> Step:
+    """The step `unpack-SOURCE-nand`, `-files` or both: the view."""
+    source, given, edits = system.kernel.source, files_of(system.kernel), _edits(system)
 
     def work(context: Context) -> None:
-        tree, files = tree_of(context, kernel.source), dict(given)
+        tree, files = tree_of(context, source), dict(given)
         for _, edit in edits.values():
             files |= edit(tree, files)
         tree_view.write(tree, context.out / TREE, files)
 
     title = "the kernel's tree with files of the system"
+    if _NAND in edits:
+        title = "the kernel's tree with the driver of a NAND chip"
     inputs = {"files": given, **{name: what for name, (what, _) in edits.items()}}
-    return Step(f"unpack-{source_of(kernel)}", title, 1, work, inputs, (f"unpack-{kernel.source}",))
+    return Step(f"unpack-{source_of(system)}", title, 1, work, inputs, (f"unpack-{source}",))
 
 
-def _edits(kernel: Kernel) -> dict[str, tuple[object, Edits]]:
+def _edits(system: System) -> dict[str, tuple[object, Edits]]:
     """What is edited in the sources, by name: what it depends on, and what does it."""
-    found: dict[str, tuple[object, Edits]] = {}
+    kernel, found = system.kernel, dict[str, tuple[object, Edits]]()
     if function_order.names(kernel):
         found["function_order"] = function_order.INPUTS, function_order.files
     if kernel.probe_later is True:
         found["probe_later"] = probe_later.inputs(), probe_later.files
+    if nand_of(system.nand):
+        found[_NAND] = nand_driver.inputs(), nand_driver.files
     return found

@@ -26,9 +26,11 @@ from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import packages, programs, small_init, splash, userland
 from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.changes import matches
 from bootscope.system.model import RootFs, System, has_modules
 from bootscope.system.named_sources import packaged_root
+from bootscope.system.nand import nand_of
 from bootscope.system.small_init import SmallInit
 from bootscope.system.splash import DRAWN, Splash
 
@@ -54,7 +56,9 @@ _BASE_FOLDERS = (
 def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0) -> Step:
     """The step `rootfs`: an image that fits its partition and the list of what is in it; with the kernel's
     modules where it has some. `erase_bytes`: of a block of the flash that it is for; 0 for a card."""
-    rootfs, application_path, sectors = system.rootfs, system.application.path, system.card.root_sectors
+    rootfs, application_path, nand = system.rootfs, system.application.path, nand_of(system.nand)
+    place = _place(system, erase_bytes)
+    sectors, erase_bytes, *in_chip = place
     kind, extra = KINDS[rootfs.filesystem], (mtd.NAME,) if on_ubi(rootfs) else ()
 
     def work(context: Context) -> None:
@@ -62,10 +66,11 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
         entries = make(context, rootfs, overlay, application_path, arch)
         for entry in (*_splash(context, system.splash), *first_program(context, system.small_init)):
             add_to(entries, entry)
-        order = Order(context, rootfs, entries, context.out / IMAGE, sectors, erase_bytes)
+        order = Order(context, rootfs, entries, context.out / IMAGE, *place)
         _make(kind, order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
-        write_map(context.out, _pieces(kind, order))
+        # What is in a chip is in no sector of the card.
+        write_map(context.out, () if nand else _pieces(kind, order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path, arch), arch)
         if units := packages.unit_texts(entries.values()):
@@ -82,6 +87,8 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
         inputs["filesystem"] = kind.revision
     if erase_bytes:
         inputs["erase_bytes"] = erase_bytes
+    if nand:
+        inputs["nand"] = in_chip
     if kind.steady:
         inputs["steady"] = steady.source_id()
     tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
@@ -95,6 +102,14 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
         more = (*more, small_init.NAME)
     needs = (base, "application", *more, *(kind.needs or extra))
     return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
+
+
+def _place(system: System, erase_bytes: int) -> tuple[int, int, int, int]:
+    """What an Order says of its place: sectors, bytes of an erase block and of a page, spare blocks."""
+    nand = nand_of(system.nand)
+    if not nand:
+        return system.card.root_sectors, erase_bytes, 0, 0
+    return nand.root_bytes // SECTOR_BYTES, nand.erase_bytes, nand.page_bytes, nand.ubi_spare_blocks
 
 
 def on_ubi(rootfs: RootFs) -> bool:
