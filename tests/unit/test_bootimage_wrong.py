@@ -53,6 +53,16 @@ def test_a_card_without_a_kernel_and_an_encrypted_root(tmp_path: Path) -> None:
     assert known.problems[1].startswith("no kernel was found; it may lie in LUKS, which is not read")
 
 
+def test_the_log_of_a_boot_is_no_boot_loader(tmp_path: Path) -> None:
+    words = b"U-Boot SPL 2025.01 (Jan 01 2026 - 00:00:00 +0000)\n"
+    (tmp_path / "console.log").write_bytes(words + b"DRAM: 1024 MiB\n")
+    with pytest.raises(UserError, match=r"console\.log is not recognised") as caught:
+        look(tmp_path / "console.log")
+    assert "bootscope import" in (caught.value.hint or "")
+    (tmp_path / "spl.bin").write_bytes(bytes(64) + words)
+    assert [loader.program.what for loader in look(tmp_path / "spl.bin").loaders] == ["U-Boot SPL"]
+
+
 def test_a_truncated_card(tmp_path: Path) -> None:
     made = card(tmp_path)
     path = tmp_path / "short.img"

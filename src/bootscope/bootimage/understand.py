@@ -246,7 +246,7 @@ class _Work:
         raise UserError(
             f"{printable(name)} is not recognised{after}: it has no partition table, no file system, and "
             "begins like no kernel",
-            hint=f"give {KINDS}",
+            hint=f"give {KINDS}; for the log of a boot: bootscope import",
         )
 
     def _small(self, path: Path, name: str) -> bool:
@@ -301,7 +301,8 @@ class _Work:
         """A boot loader as a file of its own."""
         data = volume.read(0, min(volume.size_bytes, _MOST_LOADER_BYTES))
         place = Place(Path(name).name)
-        programs = in_images.named_in(data)
+        # A console's log has the same words as the program that wrote them, and no zero byte.
+        programs = in_images.named_in(data) if b"\0" in data else []
         for program in programs:
             self.found.add_loader(program, place, data)
         if programs:
