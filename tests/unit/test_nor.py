@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.builder.plan import Built, steps_of
 from bootscope.builder.sources import Resolved
@@ -19,7 +20,6 @@ from bootscope.devices.model import Media, MemoryDecoder, StorageCommand
 from bootscope.emulator import flash_probes, timing_pass
 from bootscope.emulator.plugin_config import Watch, add_devices
 from bootscope.emulator.probes import Hooks
-from bootscope.emulator.qemu import machine_arguments
 from bootscope.emulator.subject import flat, watched
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.values import boot_value
