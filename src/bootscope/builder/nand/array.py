@@ -39,9 +39,9 @@ def programmed(nand: Nand, blocks: Mapping[int, bytes]) -> dict[int, bytes]:
             rows[block * nand.pages + number] = b"\xff" * nand.page_bytes + marked
     for block, number, bit in nand.flipped_bits:
         row = block * nand.pages + number
-        raw = bytearray(rows.get(row, b"\xff" * nand.raw_page_bytes))
-        raw[bit // 8] ^= 1 << bit % 8
-        rows[row] = bytes(raw)
+        worn = bytearray(rows.get(row, b"\xff" * nand.raw_page_bytes))
+        worn[bit // 8] ^= 1 << bit % 8
+        rows[row] = bytes(worn)
     return rows
 
 
