@@ -120,6 +120,13 @@ def test_what_cannot_be_shown_is_refused(main_here: Command, store: Store) -> No
     assert_refused(main_here("history", "--since", "soon"), "is no date or time")
 
 
+def test_a_folder_that_is_no_git_tree_is_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        commits(tmp_path)
+    assert caught.value.message.startswith(f"git in {tmp_path}: not a git repository")
+    assert "\\n" not in caught.value.message
+
+
 def test_a_tree_orders_the_commits_and_says_what_they_are(store: Store, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()

@@ -30,6 +30,11 @@ LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
 
 def complaint(tmp_path: Path, kind: str, old: str, new: str) -> str:
     """The error for a file of this kind in which `old` became `new`; it names the file."""
+    return refused(tmp_path, kind, old, new)[0]
+
+
+def refused(tmp_path: Path, kind: str, old: str, new: str) -> tuple[str, str | None]:
+    """The error and the hint for a file of this kind in which `old` became `new`."""
     text, read = LOADERS[kind]
     assert text.count(old) >= 1, f"{old!r} is not in the {kind} file"
     path = tmp_path / f"my-{kind}.toml"
@@ -38,7 +43,7 @@ def complaint(tmp_path: Path, kind: str, old: str, new: str) -> str:
         read(str(path))
     assert str(path) in caught.value.message
     assert "\n" not in caught.value.message
-    return re.sub(re.escape(str(path)) + r"(:\d+)?", "FILE", caught.value.message)
+    return re.sub(re.escape(str(path)) + r"(:\d+)?", "FILE", caught.value.message), caught.value.hint
 
 
 @pytest.mark.parametrize("name", board_names())
@@ -118,6 +123,26 @@ def test_a_wrong_value_is_named_by_file_key_and_expectation(
     tmp_path: Path, kind: str, old: str, new: str, expected: str
 ) -> None:
     assert complaint(tmp_path, kind, old, new).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "meant"),
+    [
+        ("system", "[uboot]", "[ubot]", "uboot"),
+        ("system", "width = 800", "widht = 800", "width"),
+        ("board", "minimum_version", "minimal_version", "minimum_version"),
+        ("board", "clock_hz", "clok_hz", "clock_hz"),
+        ("board", "bandwidth_bytes_per_s", "bandwith_bytes_per_s", "bandwidth_bytes_per_s"),
+    ],
+)
+def test_a_misspelt_key_is_told_what_was_meant(
+    tmp_path: Path, kind: str, old: str, new: str, meant: str
+) -> None:
+    assert refused(tmp_path, kind, old, new)[1] == f"did you mean {meant}?"
+
+
+def test_a_key_that_is_like_no_other_gets_no_hint(tmp_path: Path) -> None:
+    assert refused(tmp_path, "board", "schema = 1", "schema = 1\nzzz = 1")[1] is None
 
 
 @pytest.mark.parametrize("kind", LOADERS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from bootscope.core.errors import UserError, printable, unknown
+from bootscope.core.errors import UserError, printable, similar, unknown
 from bootscope.core.toml_lines import line_of, spot
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -137,8 +137,29 @@ def _wrong(
     place = f"{path}:{line}" if line else str(path)
     key = "".join(f"[{step}]" if step.isdecimal() else f".{step}" for step in steps).lstrip(".")
     message = f"{key or 'top level'}: {_plain(what)}{_kinds(what)}"
+    meant = similar(unknown_key[1], sorted(_keys(kind, steps))) if unknown_key else []
     example = examples.get(steps[0]) if steps else None
-    return UserError(f"{place}: {printable(message)}", hint=f"for example: {example}" if example else None)
+    hints = [f"did you mean {' or '.join(meant)}?"] if meant else []
+    hints += [f"for example: {example}"] if example else []
+    return UserError(f"{place}: {printable(message)}", hint=" ".join(hints) or None)
+
+
+def _keys(kind: type, steps: Sequence[str]) -> set[str]:
+    """The keys that a table may have at these steps into a `kind`; empty where it may have any."""
+    # Only who mistypes waits for this module.
+    from msgspec import inspect
+
+    here: list[inspect.Type] = [inspect.type_info(kind)]
+    for step in (*steps, None):
+        here = [one for a in here for one in (a.types if isinstance(a, inspect.UnionType) else (a,))]
+        structs = [a for a in here if isinstance(a, inspect.StructType)]
+        if step is None:
+            return {field.encode_name for a in structs for field in a.fields}
+        below = [field.type for a in structs for field in a.fields if field.encode_name == step]
+        below += [a.value_type for a in here if isinstance(a, inspect.DictType)]
+        items = (inspect.ListType, inspect.VarTupleType)
+        here = below + [a.item_type for a in here if isinstance(a, items)]
+    return set()
 
 
 def _resolved(table: Any, kind: type[T], said: str, steps: list[str]) -> list[str]:

@@ -20,7 +20,9 @@ def git(tree: Path, *words: str) -> str:
     try:
         return process.run(["git", "-C", tree, *safe, *words]).output
     except CommandError as error:
-        raise UserError(f"git in {tree}: {printable(error.message)[:300]}") from error
+        # The last line is git's own reason.
+        reason = error.message.splitlines()[-1].strip().removeprefix("fatal: ")
+        raise UserError(f"git in {printable(str(tree))}: {printable(reason)[:300]}") from error
 
 
 def commits(tree: Path, to: str = "HEAD") -> dict[str, str]:
