@@ -294,10 +294,10 @@ def test_a_damaged_file_is_named_with_what_is_wrong(catalogue: Path, old: str, n
     assert said in caught.value.message
 
 
-def test_an_unknown_technique_is_refused_with_a_few_of_those_there_are() -> None:
+def test_an_unknown_technique_is_refused_with_the_command_that_lists_all() -> None:
     with pytest.raises(UserError, match="unknown technique 'nonsense'") as caught:
         technique("nonsense")
-    assert f"there are {len(ALL)}, such as: " in str(caught.value.hint)
+    assert f"there are {len(ALL)}: bootscope techniques" in str(caught.value.hint)
     with pytest.raises(UserError):
         technique("../catalogue/kernel-quiet")
 

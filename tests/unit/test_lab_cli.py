@@ -301,7 +301,7 @@ def test_a_try_that_never_got_there_has_no_times(main_here: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        (["nonsense"], "unknown technique 'nonsense'", f"there are {len(techniques())}, such as: "),
+        (["nonsense"], "unknown technique 'nonsense'", f"are {len(techniques())}: bootscope techniques"),
         (["kernel-quiet", "nonsense", "--json"], "unknown technique 'nonsense'", ""),
         (["kernel-compression"], "kernel-compression has several recipes", "kernel-compression=lz4"),
         (["kernel-quiet=loud"], "unknown recipe of kernel-quiet 'loud'", "there are: quiet"),
