@@ -103,9 +103,9 @@ def _boot(row: dict[str, Any]) -> tuple[str, int]:
     return re.sub(r"^\d+-\d+-|-\d+$", "", row["base"]), row["base_ns"]
 
 
-def print_errors() -> None:
+def print_errors(kept: Path) -> None:
     """What was predicted and what was measured, the largest error first."""
-    rows = list(msgspec.json.decode(MEASURED.read_bytes(), type=Table).rows)
+    rows = list(msgspec.json.decode(kept.read_bytes(), type=Table).rows)
     print(f"{'technique':32}{'predicted ms':>14}{'saves ms':>11}{'error':>9}")
     for row in sorted(rows, key=lambda row: -abs(error_percent(row) or 0)):
         error = error_percent(row)
@@ -134,8 +134,8 @@ def main() -> int:
     rows: dict[str, dict[str, Any]] = {row["technique"]: row for row in table["rows"]}
     if args.predict:
         predict_again(rows)
-        MEASURED.write_text(json.dumps(table, indent=1) + "\n")
-        print_errors()
+        kept.write_text(json.dumps(table, indent=1) + "\n")
+        print_errors(kept)
         return 0
     specs = to_measure(args.system, args.only, () if args.again else rows)
     pool = ThreadPoolExecutor(max(1, args.n))
