@@ -23,7 +23,7 @@ _SYMBOL = "NAND_BOOTSCOPE"
 _KCONFIG = f"""
 config {_SYMBOL}
 \tbool "NAND chip of bootscope, in memory"
-\tdepends on MTD_RAW_NAND && !NAND_SUNXI
+\tdepends on ARCH_SUNXI && MTD_RAW_NAND && !NAND_SUNXI
 \thelp
 \t  A raw NAND chip whose array is memory that nothing else uses.
 

@@ -1,37 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A raw NAND chip whose array is memory, for U-Boot and its SPL.
+ * A raw NAND chip whose array is memory, for U-Boot and its SPL on Allwinner SoCs.
  *
  * The array, data and spare bytes of each page one behind the other, is kept inverted, so that what is erased
  * is zeros. The chip answers the commands by which a large page part is read; for all others it is write
  * protected. What they take on a real one is spent here: the time that the array is busy, and a bus cycle for
- * each command, address and byte. What the copying takes comes on top, as it does where the CPU fetches the
- * bytes.
+ * each command, address and byte. Copying and inverting count as part of these times.
+ *
+ * The SoC's timer is read directly: udelay() of these boards takes a reading that is the same as the one
+ * before for a wrap of the timer and waits a tick more for it. Where a reading takes less than a tick of the
+ * timer, as on an emulated board, it waits some times too long.
  */
 #include <config.h>
 #include <nand.h>
 #include <spl.h>
-#include <linux/delay.h>
+#include <asm/arch/cpu.h>
+#include <asm/arch/timer.h>
+#include <asm/io.h>
 #include <linux/mtd/rawnand.h>
 
 #define RAW_PAGE_BYTES (CONFIG_SYS_NAND_PAGE_SIZE + CONFIG_SYS_NAND_OOBSIZE)
 #define BLOCK_PAGES (CONFIG_SYS_NAND_BLOCK_SIZE / CONFIG_SYS_NAND_PAGE_SIZE)
-#define COLUMN_CYCLES 2
 #define CYCLES 5
 #define ID_BYTES 5
 
+/* A tick of 24 MHz is 125 / 3 ns: times are counted in thirds of a ns. */
+#define TICK 125
+
 static struct {
 	const u8 *page; /* NULL: none of the chip */
-	u32 column, owed_ns;
+	u32 column, owed; /* less than a tick that is still to be spent */
 	u8 command, cycles, address[CYCLES], id_at;
 } chip;
 
+static u32 ticks(void)
+{
+	/* It counts down. */
+	return ~readl(&((struct sunxi_timer_reg *)SUNXI_TIMER_BASE)->timer[0].val);
+}
+
+static void spend_from(u32 begin, u32 ns)
+{
+	u32 whole = (3 * ns + chip.owed) / TICK;
+
+	chip.owed = (3 * ns + chip.owed) % TICK;
+	while (ticks() - begin < whole)
+		;
+}
+
 static void spend(u32 ns)
 {
-	ns += chip.owed_ns;
-	chip.owed_ns = ns % 1000;
-	if (ns >= 1000)
-		udelay(ns / 1000);
+	spend_from(ticks(), ns);
 }
 
 static void open_page(void)
@@ -94,15 +113,17 @@ static u8 of_identity(void)
 	return CONFIG_NAND_BOOTSCOPE_IDENTITY >> 8 * (ID_BYTES - 1 - chip.id_at++);
 }
 
+static bool gives_page(void)
+{
+	return chip.command == NAND_CMD_READSTART || chip.command == NAND_CMD_RNDOUTSTART;
+}
+
 static u8 next_byte(void)
 {
-	switch (chip.command) {
-	case NAND_CMD_READSTART:
-	case NAND_CMD_RNDOUTSTART:
+	if (gives_page())
 		return of_page();
-	case NAND_CMD_READID:
+	if (chip.command == NAND_CMD_READID)
 		return of_identity();
-	}
 	/* Ready, without NAND_STATUS_WP, which says that it may be written. */
 	return NAND_STATUS_READY;
 }
@@ -113,23 +134,26 @@ static u8 read_byte(struct mtd_info *mtd)
 	return next_byte();
 }
 
+static void copy_words(u32 *to, int bytes)
+{
+	const u32 *from = (const u32 *)(chip.page + chip.column);
+
+	chip.column += bytes;
+	for (; bytes; bytes -= sizeof(u32))
+		*to++ = ~*from++;
+}
+
 static void read_buf(struct mtd_info *mtd, u8 *to, int bytes)
 {
-	const u32 *from;
-	bool words = chip.page && chip.column + bytes <= RAW_PAGE_BYTES &&
-		     !(((ulong)to | chip.column | bytes) % sizeof(u32)) &&
-		     (chip.command == NAND_CMD_READSTART || chip.command == NAND_CMD_RNDOUTSTART);
+	u32 begin = ticks(), ns = bytes * CONFIG_NAND_BOOTSCOPE_CYCLE_NS;
+	bool whole = !(((ulong)to | chip.column | bytes) % sizeof(u32));
 
-	spend(bytes * CONFIG_NAND_BOOTSCOPE_CYCLE_NS);
-	if (!words) {
+	if (gives_page() && chip.page && whole && chip.column + bytes <= RAW_PAGE_BYTES)
+		copy_words((u32 *)to, bytes);
+	else
 		while (bytes-- > 0)
 			*to++ = next_byte();
-		return;
-	}
-	from = (const u32 *)(chip.page + chip.column);
-	chip.column += bytes;
-	for (; bytes; bytes -= sizeof(u32), to += sizeof(u32))
-		*(u32 *)to = ~*from++;
+	spend_from(begin, ns);
 }
 
 int board_nand_init(struct nand_chip *nand)
