@@ -29,10 +29,10 @@ class Nand(Setting, frozen=True, kw_only=True):
     `identity`: the bytes that it tells of itself, as hexadecimal text. Sizes in bytes are without the
     `spare_bytes` beside each page. `cycle_ns`: of a command, an address or a byte on the bus. `bad_blocks`:
     marked as such by the factory. `partitions`: name -> first block and number of blocks; that called `root`
-    has the root file system; from one called `uboot` the SPL loads U-Boot proper, and in those called `kernel` and
-    `device_tree` is what they are called. `flipped_bits`: (block, page of it, bit of that with its spare bytes) that
-    read other than they were written. `boots_before`: how many boots came before the recorded ones, each of
-    `boot_before_ns`, after which the power was cut: what they left is what it finds.
+    has the root file system; from one called `uboot` the SPL loads U-Boot proper, and those called `kernel`
+    and `device_tree` hold what they are called. `flipped_bits`: (block, page of it, bit of that with its
+    spare bytes) that read other than they were written. `boots_before`: how many boots came before the
+    recorded ones, each of `boot_before_ns`, after which the power was cut: what they left is what it finds.
     """
 
     part: str

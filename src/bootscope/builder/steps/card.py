@@ -150,10 +150,12 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
     files = [wrapped] if script else []
     if files and loader.wrapped_script:
         wrap_script(context, board, text, wrapped)
-    built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
-    if has_device_tree(system):
+    on_card, built = not nand_loader.holds_kernel(system), dict[str, Path]()
+    if on_card:
+        built[payload.file_name(system.kernel)] = payload.path_of(context, system.kernel)
+    if on_card and has_device_tree(system):
         built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE
-    if falcon.by_spl(system) and not system.card.raw_sector and not nand_loader.holds_kernel(system):
+    if on_card and falcon.by_spl(system) and not system.card.raw_sector:
         built[falcon.ARGUMENTS] = context.results["falcon"] / falcon.ARGUMENTS
         built[falcon.WAY_BACK] = context.results["uboot"] / falcon.WAY_BACK
     if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:

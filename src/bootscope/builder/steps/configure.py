@@ -27,8 +27,8 @@ def wanted(system: System, tree: str) -> Symbols:
         return system.busybox.config
     uboot = system.uboot
     nand = nand_loader.wanted(system)
-    chip = nand_loader.symbols(nand) if nand else {}
-    return {**uboot.config, **chip, **(_falcon(system, nand) if falcon.by_spl(system) else {})}
+    driver: Symbols = nand_loader.symbols(nand) if nand else {}
+    return {**uboot.config, **driver, **(_falcon(system, nand) if falcon.by_spl(system) else {})}
 
 
 def _falcon(system: System, nand: Nand | None) -> Symbols:

@@ -84,7 +84,8 @@ def _blocks(nand: Nand, partition: str, what: str, data: bytes) -> dict[int, byt
     parts = [data[at : at + size] for at in range(0, len(data), size)]
     if len(parts) > len(good):
         raise ToolError(
-            f"the {what} takes {len(parts)} erase blocks, the partition '{partition}' has {len(good)} good ones",
+            f"the {what} takes {len(parts)} erase blocks, the partition '{partition}' has "
+            f"{len(good)} good ones",
             hint="see [nand] of the system file",
         )
     return dict(zip(good, parts, strict=False))

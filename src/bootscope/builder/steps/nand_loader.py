@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NAND chip that U-Boot's SPL boots from: the driver in U-Boot's sources, and what lies in the chip for it."""
+"""A NAND chip that U-Boot's SPL boots from: the driver in U-Boot's sources, what lies in the chip for it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def check(system: System) -> None:
     if not nand or UBOOT not in nand.partitions:
         return
     if not builds_loader(system):
-        raise UserError(f"{system.name}: nand.partitions.{UBOOT}: a prebuilt U-Boot has no driver for the chip")
+        said = f"{system.name}: nand.partitions.{UBOOT}"
+        raise UserError(f"{said}: a prebuilt U-Boot has no driver for the chip")
     if not system.uboot.falcon:
         return
     if system.card.raw_sector or not holds_kernel(system):
@@ -183,8 +184,8 @@ def content(context: Context, system: System) -> dict[str, Path]:
 
 def put_in(script: str, system: System, size_of: Callable[[str], int]) -> str:
     """The boot loader's script with the places of kernel and device tree in the chip: `{nand_kernel}` and
-    `{nand_device_tree}` become offset and size as `nand read` takes them. `size_of`: of a partition's content,
-    in bytes."""
+    `{nand_device_tree}` become offset and size as `nand read` takes them. `size_of`: of what a partition
+    holds, in bytes."""
     nand = wanted(system)
     if not nand or not holds_kernel(system):
         return script
