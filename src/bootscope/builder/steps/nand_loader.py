@@ -10,6 +10,7 @@ from bootscope.builder.nand import hamming
 from bootscope.builder.step import Context
 from bootscope.builder.steps import payload
 from bootscope.core.errors import ToolError, UserError
+from bootscope.devices.sunxi_boot_rom import CONSTANTS, CONSTANTS_END, FAMILY_SYMBOL, NAND_SYMBOL
 from bootscope.system.model import Kernel, Symbols, System, builds_loader
 from bootscope.system.nand import ARGUMENT_BYTES, DEVICE_TREE, KERNEL, UBOOT, Nand, nand_of
 
@@ -17,13 +18,11 @@ IMAGE = "u-boot.img"
 """U-Boot, with the header that the SPL looks for."""
 _DRIVER = Path(__file__).parent / "nand" / "uboot" / "bootscope_nand.c"
 _FOLDER = "drivers/mtd/nand/raw"
-_BOARDS = "include/configs/sunxi-common.h"
-_BOARDS_END = "#endif /* _SUNXI_COMMON_CONFIG_H */"
 _SYMBOL = "NAND_BOOTSCOPE"
 _KCONFIG = f"""
 config {_SYMBOL}
 \tbool "NAND chip of bootscope, in memory"
-\tdepends on ARCH_SUNXI && MTD_RAW_NAND && !NAND_SUNXI
+\tdepends on {FAMILY_SYMBOL} && MTD_RAW_NAND && !{NAND_SYMBOL}
 \thelp
 \t  A raw NAND chip whose array is memory that nothing else uses.
 
@@ -88,7 +87,7 @@ def symbols(nand: Nand) -> Symbols:
     return {
         "MTD": True,
         "MTD_RAW_NAND": True,
-        "NAND_SUNXI": False,
+        NAND_SYMBOL: False,
         _SYMBOL: True,
         f"{_SYMBOL}_ADDRESS": hex(nand.address),
         f"{_SYMBOL}_BLOCKS": nand.blocks,
@@ -128,19 +127,19 @@ def inputs(nand: Nand) -> list[object]:
 
 def files(tree: Path, nand: Nand) -> dict[str, str]:
     """What is new or other in U-Boot's tree for the driver: path -> text. Raises ToolError for a tree that is
-    not of Allwinner's boards."""
-    kconfig, makefile, boards = f"{_FOLDER}/Kconfig", f"{_FOLDER}/Makefile", tree / _BOARDS
+    of other boards."""
+    kconfig, makefile, boards = f"{_FOLDER}/Kconfig", f"{_FOLDER}/Makefile", tree / CONSTANTS
     constants = boards.read_text() if boards.is_file() else ""
-    if constants.count(_BOARDS_END) != 1:
+    if constants.count(CONSTANTS_END) != 1:
         raise ToolError(
-            f"U-Boot's tree has no {_BOARDS} that ends as expected: the NAND chip's places go there",
+            f"U-Boot's tree has no {CONSTANTS} that ends as expected: the NAND chip's places go there",
             hint="the driver is for U-Boot 2025.01; leave the partition 'uboot' of the chip out",
         )
     return {
         f"{_FOLDER}/{_DRIVER.name}": _DRIVER.read_text(),
         kconfig: (tree / kconfig).read_text() + _KCONFIG,
         makefile: (tree / makefile).read_text() + _MAKE,
-        _BOARDS: constants.replace(_BOARDS_END, f"{_constants(nand)}\n{_BOARDS_END}"),
+        CONSTANTS: constants.replace(CONSTANTS_END, f"{_constants(nand)}\n{CONSTANTS_END}"),
     }
 
 
