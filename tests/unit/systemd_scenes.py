@@ -28,7 +28,7 @@ OF_PC = ("grub-timeout", "kernel-no-kaslr", "kernel-tsc-preset")
 """Techniques for what only the system for PCs has."""
 OF_NOR = ("kernel-xip", "kernel-zboot-rom")
 """Techniques for a kernel that a boot loader copies out of flash."""
-OF_NAND = ("nand-bbt-on-flash", "ubi-fastmap")
+OF_NAND = ("falcon-raw-nand", "nand-bbt-on-flash", "ubi-fastmap")
 """Techniques for what only the system with a NAND chip has."""
 SLOW = "initcall_blacklist=slow_init"
 OF_DEBIAN = (

@@ -305,7 +305,7 @@ def test_a_try_that_never_got_there_has_no_times(main_here: Command) -> None:
         (["kernel-quiet", "nonsense", "--json"], "unknown technique 'nonsense'", ""),
         (["kernel-compression"], "kernel-compression has several recipes", "kernel-compression=lz4"),
         (["kernel-quiet=loud"], "unknown recipe of kernel-quiet 'loud'", "there are: quiet"),
-        (["falcon-raw-nand"], "falcon-raw-nand cannot be tried: it needs hardware: ", "bootscope techniques"),
+        (["fs-yaffs2"], "fs-yaffs2 cannot be tried: it needs hardware: ", "bootscope techniques"),
         (["kernel-no-printk", "kernel-quiet", "--system", "none"], "unknown system 'none'", "stock"),
         ([], "the following arguments are required", "--help"),
         (["init-replace-by-app", "init-source-scripts"], "init-replace-by-app and init-source-scripts", ""),

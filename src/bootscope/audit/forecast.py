@@ -100,7 +100,7 @@ def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:
             found += [_other_root(facts, kind, lost) for kind in kinds]
     nodes = change.settings.get(_NODES)
     if isinstance(nodes, tuple):
-        found.append(without_devices(nodes))
+        found.append(without_devices(map(str, nodes)))
     if PARAMETERS in recipe.predict:
         found.append(_drivers_do_less(facts))
     return found

@@ -156,7 +156,7 @@ def read_folder(folder: Path) -> tuple[Change, list[str], str]:
         write=write,
         link=link,
         remove=tuple(line for line in _text(folder / "rootfs-remove.txt").splitlines() if line.strip()),
-        compiler_options=options if isinstance(options, tuple) else (),
+        compiler_options=tuple(map(str, options)) if isinstance(options, tuple) else (),
         settings=settings,
     )
     said = [line[2:] for line in _text(folder / "README.md").splitlines() if line.startswith("- ")]

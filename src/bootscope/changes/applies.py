@@ -74,7 +74,7 @@ def fill(change: Change, value_of: Callable[[str], str | None]) -> Change:
             made = text(given)
             return int(made) if PLACEHOLDER.fullmatch(given) and made.isdecimal() else made
         if isinstance(given, tuple):
-            return tuple(map(text, given))
+            return tuple(text(one) if isinstance(one, str) else one for one in given)
         return values(given) if isinstance(given, dict) else given
 
     def paths(table: Mapping[str, str]) -> dict[str, str]:

@@ -18,8 +18,8 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.settings import Setting
 from bootscope.system.model import Symbols, System, builds
 
-Settings = dict[str, str | int | bool | tuple[str, ...] | dict[str, str]]
-Value = str | int | bool | tuple[str, ...] | dict[str, str] | None
+Settings = dict[str, str | int | bool | tuple[str | int, ...] | dict[str, str]]
+Value = str | int | bool | tuple[str | int, ...] | dict[str, str] | None
 
 TREES = ("kernel", "uboot", "busybox")
 """The parts of a system that are configured with Kconfig symbols."""

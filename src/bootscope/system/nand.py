@@ -11,6 +11,10 @@ from bootscope.core.errors import printable
 from bootscope.core.settings import Setting, Sourced
 
 IDENTITY_BYTES = 5
+UBOOT, DEVICE_TREE, KERNEL = "uboot", "device_tree", "kernel"
+"""Partitions that hold what they are called."""
+ARGUMENT_BYTES = 0x10000
+"""What an SPL of U-Boot reads of the device tree that it gives to Linux: all of it must fit."""
 TABLE_BLOCKS = 4
 """At the end of a chip: where Linux keeps a table of its bad blocks (drivers/mtd/nand/raw/nand_bbt.c)."""
 _SPARE_PER_1024 = 20
@@ -25,9 +29,10 @@ class Nand(Setting, frozen=True, kw_only=True):
     `identity`: the bytes that it tells of itself, as hexadecimal text. Sizes in bytes are without the
     `spare_bytes` beside each page. `cycle_ns`: of a command, an address or a byte on the bus. `bad_blocks`:
     marked as such by the factory. `partitions`: name -> first block and number of blocks; that called `root`
-    has the root file system. `flipped_bits`: (block, page of it, bit of that with its spare bytes) that
-    read other than they were written. `boots_before`: how many boots came before the recorded ones, each of
-    `boot_before_ns`, after which the power was cut: what they left is what it finds.
+    has the root file system; from one called `uboot` the SPL loads U-Boot proper, and those called `kernel`
+    and `device_tree` hold what they are called. `flipped_bits`: (block, page of it, bit of that with its
+    spare bytes) that read other than they were written. `boots_before`: how many boots came before the
+    recorded ones, each of `boot_before_ns`, after which the power was cut: what they left is what it finds.
     """
 
     part: str
@@ -88,6 +93,10 @@ class Nand(Setting, frozen=True, kw_only=True):
         """The room for the root file system: the good blocks of its partition."""
         return len(self.good_blocks(self.root)) * self.erase_bytes
 
+    def offset(self, partition: str) -> int:
+        """Where a partition begins, in bytes as the chip's users count them: without the spare bytes."""
+        return self.partitions[partition][0] * self.erase_bytes
+
     def good_blocks(self, partition: str) -> list[int]:
         """The blocks of a partition that the factory did not mark as bad, in order."""
         first, count = self.partitions[partition]
@@ -134,6 +143,11 @@ def check_nand(nand: Nand, require: Callable[[bool, str, str], None]) -> None:
 
 
 def _check_partitions(nand: Nand, require: Callable[[bool, str, str], None]) -> None:
+    there = nand.partitions.keys()
+    both = (KERNEL in there) == (DEVICE_TREE in there)
+    require(both, f"nand.partitions.{KERNEL}", f"one beside '{DEVICE_TREE}', or neither of them")
+    loader = UBOOT in there or KERNEL not in there
+    require(loader, f"nand.partitions.{KERNEL}", f"none without '{UBOOT}', which has the driver to load it")
     end = 0
     for name, (first, count) in sorted(nand.partitions.items(), key=lambda item: item[1]):
         key = f"nand.partitions.{printable(name)}"

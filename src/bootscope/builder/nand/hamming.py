@@ -40,6 +40,11 @@ def code(data: bytes) -> bytes:
     return bytes((lines >> 8, lines & 0xFF, columns))
 
 
+def first_place(spare_bytes: int) -> int:
+    """Where in the spare bytes of a page the codes begin."""
+    return _PLACES[spare_bytes]
+
+
 def spare(data: bytes, spare_bytes: int) -> bytes:
     """The spare bytes of a page with these data: all of the page's."""
     codes = b"".join(code(data[at : at + STEP_BYTES]) for at in range(0, len(data), STEP_BYTES))

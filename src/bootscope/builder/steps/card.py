@@ -16,7 +16,7 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, fit, initramfs, payload, rootfs
+from bootscope.builder.steps import falcon, fit, initramfs, nand_loader, payload, rootfs
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
@@ -82,6 +82,8 @@ def step(system: System, script: str, board: Board, name: str = "card") -> Step:
     if fit.wanted(system):
         fit.check(system.kernel)
         inputs["fit"] = fit.SOURCE
+    if nand := nand_loader.wanted(system):
+        inputs["nand"] = [nand.partitions, nand.erase_bytes]
     if isinstance(system.uboot.environment, Environment):
         inputs["environment"] = system.uboot.environment
     needs = (
@@ -142,14 +144,18 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
     wrapped = folder / loader.script_file
     text = folder.with_name("boot.cmd") if loader.wrapped_script else wrapped
     kernel_sectors = _sectors(payload.path_of(context, system.kernel).stat().st_size)
+    chip = nand_loader.content(context, system)
+    script = nand_loader.put_in(script, system, lambda name: chip[name].stat().st_size)
     text.write_text(script.replace("{kernel_sectors}", hex(kernel_sectors)))
     files = [wrapped] if script else []
     if files and loader.wrapped_script:
         wrap_script(context, board, text, wrapped)
-    built = {payload.file_name(system.kernel): payload.path_of(context, system.kernel)}
-    if has_device_tree(system):
+    on_card, built = not nand_loader.holds_kernel(system), dict[str, Path]()
+    if on_card:
+        built[payload.file_name(system.kernel)] = payload.path_of(context, system.kernel)
+    if on_card and has_device_tree(system):
         built[payload.DEVICE_TREE] = context.results["device-tree"] / payload.DEVICE_TREE
-    if falcon.by_spl(system) and not system.card.raw_sector:
+    if on_card and falcon.by_spl(system) and not system.card.raw_sector:
         built[falcon.ARGUMENTS] = context.results["falcon"] / falcon.ARGUMENTS
         built[falcon.WAY_BACK] = context.results["uboot"] / falcon.WAY_BACK
     if system.initramfs and system.initramfs.place == initramfs.EXTERNAL:

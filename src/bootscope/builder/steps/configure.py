@@ -9,10 +9,10 @@ from operator import attrgetter
 from bootscope.arch.model import Architecture
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon, initramfs, nand_driver
+from bootscope.builder.steps import falcon, initramfs, nand_driver, nand_loader
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.system.model import Symbols, System
-from bootscope.system.nand import nand_of
+from bootscope.system.nand import Nand, nand_of
 
 CONFIG = "config"
 
@@ -26,8 +26,16 @@ def wanted(system: System, tree: str) -> Symbols:
     if tree == "busybox":
         return system.busybox.config
     uboot = system.uboot
-    falcons = falcon.symbols(system.card, system.kernel) if falcon.by_spl(system) else {}
-    return {**uboot.config, **falcons}
+    nand = nand_loader.wanted(system)
+    driver: Symbols = nand_loader.symbols(nand) if nand else {}
+    return {**uboot.config, **driver, **(_falcon(system, nand) if falcon.by_spl(system) else {})}
+
+
+def _falcon(system: System, nand: Nand | None) -> Symbols:
+    """The symbols for Linux that the SPL loads, from the chip where the kernel is in one."""
+    if nand and nand_loader.holds_kernel(system):
+        return nand_loader.falcon_symbols(nand, system.kernel)
+    return falcon.symbols(system.card, system.kernel)
 
 
 def step(system: System, tree: str, arch: Architecture) -> Step:

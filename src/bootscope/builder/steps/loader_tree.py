@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon, tree_view
+from bootscope.builder.steps import falcon, nand_loader, tree_view
 from bootscope.builder.steps.unpack import TREE, tree_of
 from bootscope.system.model import System
 
@@ -14,7 +14,8 @@ from bootscope.system.model import System
 def source_of(system: System) -> str:
     """The name of the source tree that this U-Boot is built from."""
     uboot = system.uboot
-    with_falcon = f"{uboot.source}-falcon" if falcon.by_spl(system) else uboot.source
+    chip = "-nand" if nand_loader.wanted(system) else ""
+    with_falcon = f"{uboot.source}{chip}-falcon" if falcon.by_spl(system) else f"{uboot.source}{chip}"
     return f"{with_falcon}-files" if uboot.files else with_falcon
 
 
@@ -24,20 +25,25 @@ def needed(system: System) -> bool:
 
 
 def step(system: System) -> Step:
-    """The step `unpack-SOURCE-falcon` or `-files`: the view."""
-    uboot = system.uboot
+    """The step `unpack-SOURCE-nand`, `-falcon`, `-files` or several of them: the view."""
+    uboot, nand = system.uboot, nand_loader.wanted(system)
 
     def work(context: Context) -> None:
         write(system, tree_of(context, uboot.source), context.out / TREE)
 
     inputs: dict[str, object] = falcon.TREE_INPUTS if falcon.by_spl(system) else {}
+    if nand:
+        inputs = {**inputs, "nand": nand_loader.inputs(nand)}
     if uboot.files:
         inputs = {**inputs, "files": uboot.files}
-    title = "U-Boot's tree with files of the system" if uboot.files else "U-Boot's tree for Falcon mode"
+    title = "U-Boot's tree for Falcon mode" if falcon.by_spl(system) else "U-Boot's tree with a NAND driver"
+    title = "U-Boot's tree with files of the system" if uboot.files else title
     return Step(f"unpack-{source_of(system)}", title, 1, work, inputs, (f"unpack-{uboot.source}",))
 
 
 def write(system: System, tree: Path, view: Path) -> None:
     """Makes the view of a tree."""
     changed = falcon.files(tree) if falcon.by_spl(system) else {}
+    if nand := nand_loader.wanted(system):
+        changed |= nand_loader.files(tree, nand)
     tree_view.write(tree, view, {**changed, **system.uboot.files})

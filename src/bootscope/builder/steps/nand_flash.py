@@ -16,7 +16,7 @@ from bootscope.boards.profile import Board
 from bootscope.builder.filesystems import KINDS, ubi
 from bootscope.builder.nand import array
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import card, plugin, rootfs
+from bootscope.builder.steps import card, nand_loader, plugin, rootfs
 from bootscope.core.errors import CommandError, ToolError, UserError
 from bootscope.devices.model import Media, in_option
 from bootscope.system.model import System
@@ -44,6 +44,7 @@ def check(system: System, nand: Nand, board: Board) -> None:
         or system.framebuffer.address + system.framebuffer.reserved_bytes <= nand.address
     ):
         raise UserError(f"{system.name}: nand.address: the frame buffer lies in the chip's memory")
+    nand_loader.check(system)
     kind = system.rootfs.filesystem
     if kind != "ubifs" and not (rootfs.on_ubi(system.rootfs) and not KINDS[kind].flash):
         raise UserError(
@@ -63,23 +64,31 @@ def _factory(system: System, nand: Nand) -> Step:
 
     def work(context: Context) -> None:
         data = (context.results["rootfs"] / rootfs.IMAGE).read_bytes()
-        good, size = nand.good_blocks(nand.root), nand.erase_bytes
-        needed = -(-len(data) // size)
-        if needed > len(good):
-            raise ToolError(
-                f"the root file system takes {needed} erase blocks, the partition '{nand.root}' has "
-                f"{len(good)} good ones",
-                hint="see [nand] of the system file",
-            )
+        blocks = _blocks(nand, nand.root, "root file system", data)
         empty = ubi.erased(nand.page_bytes)
-        parts = [data[at : at + size] for at in range(0, len(data), size)]
-        blocks = dict(zip(good, [*parts, *[empty] * (len(good) - needed)], strict=True))
+        blocks |= {block: empty for block in nand.good_blocks(nand.root) if block not in blocks}
+        for partition, path in nand_loader.content(context, system).items():
+            blocks |= _blocks(nand, partition, path.name, path.read_bytes())
         array.write(nand, array.programmed(nand, blocks), context.out / IMAGE)
 
     inputs = {key: getattr(nand, key) for key in _CONTENT}
     if nand.flipped_bits:
         inputs["flipped_bits"] = nand.flipped_bits
-    return Step(_FACTORY, "content of the NAND chip", 1, work, inputs, ("rootfs",))
+    needs = ("rootfs", *nand_loader.needs(system))
+    return Step(_FACTORY, "content of the NAND chip", 1, work, inputs, needs)
+
+
+def _blocks(nand: Nand, partition: str, what: str, data: bytes) -> dict[int, bytes]:
+    """Data in the good blocks of a partition. Raises ToolError where it has too few of them."""
+    good, size = nand.good_blocks(partition), nand.erase_bytes
+    parts = [data[at : at + size] for at in range(0, len(data), size)]
+    if len(parts) > len(good):
+        raise ToolError(
+            f"the {what} takes {len(parts)} erase blocks, the partition '{partition}' has "
+            f"{len(good)} good ones",
+            hint="see [nand] of the system file",
+        )
+    return dict(zip(good, parts, strict=False))
 
 
 _CONTENT = (

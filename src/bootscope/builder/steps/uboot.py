@@ -9,7 +9,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import falcon, loader_tree, programs
+from bootscope.builder.steps import falcon, loader_tree, nand_loader, programs
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.devices.sunxi_boot_rom import FIRST_STAGE_IMAGE, IMAGE
@@ -40,7 +40,7 @@ def step(system: System, arch: Architecture, loader: Loader) -> Step:
         for image in loader.boot_images or (IMAGE, f"spl/{FIRST_STAGE_IMAGE}"):
             shutil.copy(build / image, context.out)
         shutil.copy(config, context.out / "config")
-        if falcon.by_spl(system) and not system.card.raw_sector:
+        if nand_loader.wanted(system) or (falcon.by_spl(system) and not system.card.raw_sector):
             shutil.copy(build / falcon.WAY_BACK, context.out)
         for program in loader.programs:
             if loader.tree_of(program) == loader.tree:
