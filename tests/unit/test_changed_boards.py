@@ -61,7 +61,7 @@ def test_a_board_with_changes_is_no_real_one() -> None:
     assert not is_real("cubieboard:card=2x")
     assert not is_real("boards/mine.toml:clock=0.5x")
     assert is_real("serial:/dev/ttyUSB0")
-    with pytest.raises(UserError, match="unknown kind of console 'cubybord'"):
+    with pytest.raises(UserError, match="unknown board 'cubybord'"):
         is_real("cubybord:card=2x")
 
 

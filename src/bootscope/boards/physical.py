@@ -88,7 +88,10 @@ def is_real(name: str) -> bool:
         return False
     if name.endswith(".toml"):
         return isinstance(read_toml(Path(name))[0].get("console"), dict)
-    kind, colon, _ = name.partition(":")
+    kind, colon, rest = name.partition(":")
+    if "=" in rest:
+        # Changes of an emulated board, as no real one has them
+        raise unknown("board", kind, board_names())
     if colon:
         raise unknown("kind of console", kind, list(_KINDS))
     return False
