@@ -4,12 +4,18 @@
 #include "cpus.h"
 #include "parallel.h"
 
+#define PS 1000 /* in a nanosecond */
+
+static const int64_t no_wait;
+
 static struct {
 	qemu_plugin_u64 counter;
 	uint64_t *count;   /* the counter of the only CPU, or `counted` */
 	uint64_t counted;  /* by all CPUs, where there are several */
 	uint64_t synced; /* what it said when base_ns was true */
-	int64_t tick_ns;
+	int64_t insn_ps;
+	const int64_t *waited_ps; /* beside that of instructions; 0 where nothing is waited for */
+	int64_t synced_ps; /* of that, when base_ns was true */
 	int64_t base_ns;
 	int64_t sleep_ns;
 	bool adrift;
@@ -21,7 +27,14 @@ void bs_clock_init(uint32_t tick_ns)
 {
 	clk.counter.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	clk.counter.offset = 0;
-	clk.tick_ns = tick_ns;
+	clk.insn_ps = (int64_t)tick_ns * PS;
+	clk.waited_ps = &no_wait;
+}
+
+void bs_clock_of_core(int64_t instruction_ps, const int64_t *waited_ps)
+{
+	clk.insn_ps = instruction_ps;
+	clk.waited_ps = waited_ps;
 }
 
 /* The scoreboard may move when CPUs are added, so the address is taken once the CPU runs. */
@@ -50,20 +63,34 @@ qemu_plugin_u64 bs_clock_counter(void)
 
 int64_t bs_clock_now(uint64_t rest)
 {
-	return clk.base_ns + ((int64_t)(*count() - clk.synced) - (int64_t)rest) * clk.tick_ns;
+	int64_t insns = (int64_t)(*count() - clk.synced) - (int64_t)rest;
+
+	return clk.base_ns + (insns * clk.insn_ps + *clk.waited_ps - clk.synced_ps) / PS;
+}
+
+/* From here on time is `now_ns`, and counts anew. */
+static void begin(int64_t now_ns)
+{
+	clk.base_ns = now_ns;
+	clk.synced = *count();
+	clk.synced_ps = *clk.waited_ps;
 }
 
 void bs_clock_fold(void)
 {
-	clk.base_ns += (int64_t)(*count() - clk.synced) * clk.tick_ns;
+	/* Less than a nanosecond goes on waiting. */
+	int64_t since_ps = (int64_t)(*count() - clk.synced) * clk.insn_ps + *clk.waited_ps - clk.synced_ps;
+
+	clk.base_ns += since_ps / PS;
 	clk.synced = 0;
+	clk.synced_ps = *clk.waited_ps - since_ps % PS;
 	*count() = 0;
 }
 
 void bs_clock_sleep(uint64_t rest)
 {
-	clk.base_ns = clk.sleep_ns = bs_clock_now(rest);
-	clk.synced = *count();
+	clk.sleep_ns = bs_clock_now(rest);
+	begin(clk.sleep_ns);
 	clk.adrift = true;
 }
 
@@ -95,8 +122,7 @@ struct bs_clock_jump bs_clock_sync(void)
 		note_error(real_ns - counted_ns);
 	}
 	clk.adrift = false;
-	clk.base_ns = real_ns;
-	clk.synced = *count();
+	begin(real_ns);
 	return jump;
 }
 

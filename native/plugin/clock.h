@@ -20,6 +20,9 @@
 
 void bs_clock_init(uint32_t tick_ns);
 
+/* An instruction takes so long, and *waited_ps, which only grows, comes to that (core_clock.h). */
+void bs_clock_of_core(int64_t instruction_ps, const int64_t *waited_ps);
+
 /* The count of instructions, for the inline add of each translation block of the only CPU. */
 qemu_plugin_u64 bs_clock_counter(void);
 

@@ -2,10 +2,12 @@
 #include "hierarchy.h"
 
 static uint64_t nobody[BS_COUNTS];
+static const int64_t nothing[BS_COUNTS];
 
-void bs_hierarchy_start(struct bs_hierarchy *h)
+void bs_hierarchy_start(struct bs_hierarchy *h, const int64_t *event_ps)
 {
 	h->own = nobody;
+	h->event_ps = event_ps ? event_ps : nothing;
 	h->last_read = BS_NO_LINE;
 	for (uint32_t i = 0; i < BS_WRITE_BUFFER; i++)
 		h->buffered[i] = BS_NO_LINE;
@@ -66,8 +68,7 @@ void bs_hierarchy_switch(struct bs_hierarchy *h, bool data, bool code, bool tran
 	}
 	if (h->caches_code && !code)
 		bs_cache_empty(&h->code);
-	h->counts[BS_WRITTEN] += dirty;
-	h->own[BS_WRITTEN] += dirty;
+	bs_count_more(h, BS_WRITTEN, dirty);
 	h->caches_data = data;
 	h->caches_code = code;
 	h->translates = translates;

@@ -58,18 +58,29 @@ struct bs_hierarchy {
 	bool caches_data, caches_code, translates; /* as the software has switched them */
 	uint64_t counts[BS_COUNTS];
 	uint64_t *own; /* counted here as well, while it lasts; never NULL */
+	const int64_t *event_ps; /* what each event costs; never NULL */
+	int64_t waited_ps; /* what all of them have cost so far */
 	uint64_t buffered[BS_WRITE_BUFFER]; /* lines on their way past L1 */
 	uint32_t next_buffered;
 	uint64_t last_read;
 };
 
-/* Once the caches are made: nothing is in them, all is switched off. */
-void bs_hierarchy_start(struct bs_hierarchy *h);
+/*
+ * Once the caches are made: nothing is in them, all is switched off. `event_ps`: what each kind of event
+ * costs, or NULL where nobody asks before the end.
+ */
+void bs_hierarchy_start(struct bs_hierarchy *h, const int64_t *event_ps);
+
+static inline void bs_count_more(struct bs_hierarchy *h, enum bs_count what, uint64_t more)
+{
+	h->counts[what] += more;
+	h->own[what] += more;
+	h->waited_ps += h->event_ps[what] * (int64_t)more;
+}
 
 static inline void bs_count(struct bs_hierarchy *h, enum bs_count what)
 {
-	h->counts[what]++;
-	h->own[what]++;
+	bs_count_more(h, what, 1);
 }
 
 /* What the software switches. Caches that go off are written back and empty. */

@@ -295,7 +295,7 @@ bool bs_parallel_start(int64_t tick_ns, int64_t quantum_ns)
 	par.told_ns = par.past_ns - par.warped_ns;
 	for (unsigned int i = 0; i < par.number; i++)
 		par.cpu[i] = (struct cpu){.at_ns = par.past_ns, .sleep_ns = par.past_ns, .asleep = true};
-	return bs_qemu_clock_replace(read_clock, on_interrupt);
+	return bs_qemu_clock_replace("the clock of several CPUs", "with one CPU", read_clock, on_interrupt);
 }
 
 int64_t bs_parallel_now(void)

@@ -15,6 +15,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "control.h"
+#include "core_clock.h"
 #include "cpus.h"
 #include "devices.h"
 #include "flash.h"
@@ -47,6 +48,7 @@ struct place {
 
 static struct bs_watch watch;
 static uint64_t check_insns;
+static int64_t check_period_ns;
 static uint32_t frame_number;
 
 static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook)
@@ -85,6 +87,21 @@ static void on_check_due(unsigned int vcpu, void *udata)
 	bs_clock_fold();
 	bs_run_sample(block_pc(at), now_ns);
 	bs_run_check(now_ns);
+}
+
+/* A block begins, and the clock is that of a core: how long a block takes is known only now. */
+static void on_core_block(unsigned int vcpu, void *udata)
+{
+	static int64_t check_ns;
+	const struct place *at = udata;
+	int64_t now_ns = bs_clock_now(at->rest);
+
+	if (now_ns >= bs_core_clock_due_ns())
+		bs_core_clock_end_turn();
+	if (now_ns < check_ns)
+		return;
+	check_ns = now_ns + check_period_ns;
+	on_check_due(vcpu, udata);
 }
 
 /* A block begins, on one of several CPUs. */
@@ -175,6 +192,8 @@ static void on_sleep(unsigned int vcpu, void *udata)
 	(void)vcpu;
 	if (!bs_clock_adrift())
 		bs_clock_sleep(at->rest - 1);
+	if (watch.timing.price.used)
+		bs_core_clock_sleep();
 }
 
 /* ---- translation ---- */
@@ -241,6 +260,10 @@ static void count_block(struct qemu_plugin_tb *tb, struct place *begin, size_t n
 	}
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
 							  bs_clock_counter(), n);
+	if (watch.timing.price.used) {
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_core_block, QEMU_PLUGIN_CB_R_REGS, begin);
+		return;
+	}
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_R_REGS,
 						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns, begin);
 }
@@ -279,6 +302,8 @@ static void on_vcpu_init(qemu_plugin_id_t id, unsigned int vcpu)
 		_exit(1);
 	if (vcpu == 0 && watch.pause.used && !bs_pause_start(&watch.pause))
 		_exit(1);
+	if (vcpu == 0 && !bs_core_clock_start(&watch))
+		_exit(1);
 	/* All of them are there when the last one is, and none has run yet. */
 	if (!bs_cpus_one() && vcpu + 1 == bs_cpus_number() && !bs_turns_start(&watch))
 		_exit(1);
@@ -307,8 +332,8 @@ static bool install(const char *watch_path, const char *out_path)
 	if (watch.flash.io && !bs_flash_init(&watch))
 		return false;
 	/* Looked at eight times as often as sampled, so that samples lie close to their grid. */
-	int64_t period_ns = watch.sample_ns ? watch.sample_ns / 8 : DEFAULT_CHECK_NS;
-	check_insns = (uint64_t)(period_ns / watch.tick_ns) + 1;
+	check_period_ns = watch.sample_ns ? watch.sample_ns / 8 : DEFAULT_CHECK_NS;
+	check_insns = (uint64_t)(check_period_ns / watch.tick_ns) + 1;
 	bs_run_start(&watch);
 	return true;
 }

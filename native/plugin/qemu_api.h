@@ -150,7 +150,7 @@ void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned
 #define BS_QEMU_CLOCK_VIRTUAL 1
 int64_t qemu_clock_get_ns(int clock);
 
-/* Likewise, and needed on machines with several CPUs only. */
+/* Likewise, and needed on machines with several CPUs, or with the clock of a core, only. */
 #define BS_WEAK __attribute__((weak))
 extern __thread void *current_cpu BS_WEAK;
 void *qemu_get_cpu(int index) BS_WEAK;
@@ -162,6 +162,8 @@ void cpu_exit(void *cpu) BS_WEAK;	     /* ends its turn, after a block at the la
 int64_t icount_get(void) BS_WEAK;	     /* the virtual clock that counts instructions */
 int64_t icount_get_raw(void) BS_WEAK;	     /* instructions, of all CPUs */
 int64_t icount_to_ns(int64_t insns) BS_WEAK;
+#define BS_QEMU_ALL_TIMERS (-1)
+int64_t qemu_clock_deadline_ns_all(int clock, int attributes) BS_WEAK; /* from now on; below 0: no timer */
 void icount_handle_interrupt(void *cpu, int mask) BS_WEAK;
 
 /* Likewise, and needed to have the machine stand still only: QEMU's timers, and its word for a pause. */

@@ -21,6 +21,7 @@
 #define TO_TICKS 3
 
 static struct {
+	const char *what, *otherwise;
 	bs_clock_read read;
 	bs_interrupt interrupt;
 	size_t running_at; /* where a CPU's object says that it runs */
@@ -46,9 +47,10 @@ static void prove(void)
 		qc.proven = true;
 		return;
 	}
-	fputs("bootscope plugin: this QEMU does not tell whether a CPU runs as QEMU 10.0 does, which the clock "
-	      "of several CPUs needs; record with one CPU, or with QEMU 10.0\n",
-	      stderr);
+	fprintf(stderr,
+		"bootscope plugin: this QEMU does not tell whether a CPU runs as QEMU 10.0 does, which %s needs; "
+		"record %s, or with QEMU 10.0\n",
+		qc.what, qc.otherwise);
 	_exit(1);
 }
 
@@ -92,12 +94,12 @@ int64_t bs_qemu_warped_ns(void)
 	return clock_ns - icount_to_ns(insns);
 }
 
-static bool refuse(const char *what)
+static bool refuse(const char *differs)
 {
 	fprintf(stderr,
-		"bootscope plugin: cannot give several CPUs a clock with this QEMU (%s is not as in QEMU 10.0); record "
-		"with one CPU, or with QEMU 10.0\n",
-		what);
+		"bootscope plugin: %s cannot be had with this QEMU (%s is not as in QEMU 10.0); record %s, or with "
+		"QEMU 10.0\n",
+		qc.what, differs, qc.otherwise);
 	return false;
 }
 
@@ -138,8 +140,10 @@ static size_t find_running(void)
 	return found;
 }
 
-bool bs_qemu_clock_replace(bs_clock_read read, bs_interrupt on_interrupt)
+bool bs_qemu_clock_replace(const char *what, const char *otherwise, bs_clock_read read, bs_interrupt on_interrupt)
 {
+	qc.what = what;
+	qc.otherwise = otherwise;
 	if (!icount_get || !icount_get_raw || !icount_to_ns || !icount_handle_interrupt || !bql_locked ||
 	    !cpu_thread_is_idle || !cpu_has_work || !cpu_exit || !object_class_by_name)
 		return refuse("what it exports");

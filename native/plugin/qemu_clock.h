@@ -25,8 +25,11 @@ enum bs_moment {
 typedef int64_t (*bs_clock_read)(enum bs_moment moment);
 typedef void (*bs_interrupt)(enum bs_moment moment, void *cpu, int mask, void (*raise)(void *cpu, int mask));
 
-/* On the thread of the CPUs, before any of them runs. False, with a reason on stderr. */
-bool bs_qemu_clock_replace(bs_clock_read read, bs_interrupt interrupt);
+/*
+ * On the thread of the CPUs, before any of them runs. False, with a reason on stderr, which says `what` the
+ * clock is for, and how to record `otherwise`.
+ */
+bool bs_qemu_clock_replace(const char *what, const char *otherwise, bs_clock_read read, bs_interrupt interrupt);
 
 /* While a CPU runs, the first time: ends QEMU where what was found is not what it was taken for. */
 void bs_qemu_clock_check(void);

@@ -106,7 +106,10 @@ static uint64_t page_of(uint64_t vaddr, uint64_t physical)
 	return (vaddr >> shift & 0xffffffffff) | (physical >> shift & 0x7fffff) << 40 | (uint64_t)large << 63;
 }
 
-/* A loop that asks a device until it is ready takes as long as that takes, whatever an access costs. */
+/*
+ * A loop that asks a device until it is ready takes as long as that takes, whatever an access costs. Where the
+ * guest's own clock passes with the costs, the device sees to that.
+ */
 static void device(uint64_t address, bool store)
 {
 	int64_t waited_ns;
@@ -114,7 +117,7 @@ static void device(uint64_t address, bool store)
 	if (store) {
 		bs_count(&t.h, BS_DEVICE_STORE);
 		bs_polls_forget();
-	} else if (bs_polls_again(address, bs_clock_now(0), &waited_ns)) {
+	} else if (!t.watch->price.used && bs_polls_again(address, bs_clock_now(0), &waited_ns)) {
 		t.h.counts[BS_POLLED_NS] += (uint64_t)waited_ns;
 		t.h.own[BS_POLLED_NS] += (uint64_t)waited_ns;
 	} else {
@@ -233,10 +236,7 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 
 static void fetch_past_caches(struct run *r)
 {
-	enum bs_count what = r->in_memory ? BS_UNCACHED_FETCH : BS_SRAM;
-
-	t.h.counts[what] += r->chunks;
-	t.h.own[what] += r->chunks;
+	bs_count_more(&t.h, r->in_memory ? BS_UNCACHED_FETCH : BS_SRAM, r->chunks);
 	t.last_line = BS_NO_LINE;
 }
 
@@ -266,10 +266,8 @@ static void fetch(struct run *r)
 
 static void add_classes(const struct run *r)
 {
-	for (unsigned int i = 0; i < BS_N_CLASSES; i++) {
-		t.h.counts[BS_CLASSES + i] += r->classes[i];
-		t.h.own[BS_CLASSES + i] += r->classes[i];
-	}
+	for (unsigned int i = 0; i < BS_N_CLASSES; i++)
+		bs_count_more(&t.h, BS_CLASSES + i, r->classes[i]);
 }
 
 static void on_block(unsigned int vcpu, void *udata)
@@ -386,7 +384,7 @@ void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns)
 
 void bs_timing_record(enum bs_record type)
 {
-	if (!t.watch || type == BS_REC_STACK || type == BS_REC_BYTES)
+	if (!t.watch || t.watch->price.used || type == BS_REC_STACK || type == BS_REC_BYTES)
 		return;
 	if (type == BS_REC_SAMPLE) {
 		bs_timing_file_sample(t.h.counts);
@@ -401,9 +399,14 @@ void bs_timing_record(enum bs_record type)
 	set_switches();
 }
 
+const int64_t *bs_timing_waited_ps(void)
+{
+	return &t.h.waited_ps;
+}
+
 void bs_timing_write(void)
 {
-	if (t.watch)
+	if (t.watch && !t.watch->price.used)
 		bs_timing_file_write(t.watch->path);
 }
 
@@ -423,7 +426,7 @@ bool bs_timing_init(struct bs_watch *w)
 				    .second = watch->cache[BS_SECOND], .code_tlb = watch->cache[BS_CODE_TLB],
 				    .data_tlb = watch->cache[BS_DATA_TLB], .has_second = watch->has[BS_SECOND],
 				    .one_tlb = !watch->has[BS_CODE_TLB]};
-	bs_hierarchy_start(&t.h);
+	bs_hierarchy_start(&t.h, watch->price.used ? watch->price.event_ps : NULL);
 	t.branches = watch->branches;
 	bs_polls_init(w->tick_ns);
 	t.last_line = t.stored_line = BS_NO_LINE;

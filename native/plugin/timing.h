@@ -22,13 +22,16 @@
 /* False, with a reason on stderr, for caches that are missing, several CPUs, or when there is no memory. */
 bool bs_timing_init(struct bs_watch *w);
 
+/* What all that was counted costs so far, by the prices of the watch file. */
+const int64_t *bs_timing_waited_ps(void);
+
 /* At the translation of a block. */
 void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns);
 
 /* A record goes into the stream. */
 void bs_timing_record(enum bs_record type);
 
-/* Writes the file, by rename; says so on stderr when that fails. */
+/* Writes the file, by rename; says so on stderr when that fails. None where the guest's clock passes with prices. */
 void bs_timing_write(void);
 
 #endif

@@ -353,7 +353,7 @@ static bool add_item(struct bs_watch *w, const struct bs_line *l)
 		{"branches", bs_watch_set_branches}, {"control", bs_watch_set_control},
 		{"control-by", bs_watch_add_control_by}, {"large", bs_watch_add_large},
 		{"uncached", bs_watch_add_uncached}, {"switched", bs_watch_add_switched},
-		{"part", bs_watch_add_part},
+		{"part", bs_watch_add_part}, {"price", bs_watch_set_price},
 		{"costs", bs_watch_add_costs}, {"loads", bs_watch_add_loads}, {"reads", bs_watch_add_reads},
 		{"split", bs_watch_set_split}, {"flat-passes", bs_watch_set_flat_passes},
 		{"quiet", bs_watch_set_quiet}, {"pause", set_pause},

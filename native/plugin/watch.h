@@ -100,6 +100,7 @@
 #include "branches.h"
 #include "caches.h"
 #include "capture.h"
+#include "hierarchy.h"
 
 #define BS_MAX_IO 16
 #define BS_REGION_BYTES 64
@@ -280,8 +281,15 @@ struct bs_switched {
 };
 
 /* The counting pass: watch_timing.h. */
+/* What a core takes, where the guest's clock is to pass with it. */
+struct bs_price {
+	bool used;
+	int64_t instruction_ps, event_ps[BS_COUNTS];
+};
+
 struct bs_timing {
 	bool used, has[BS_CACHES];
+	struct bs_price price;
 	char path[BS_PATH_BYTES];
 	struct bs_range memory;
 	struct bs_cache cache[BS_CACHES];

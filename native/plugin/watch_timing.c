@@ -5,6 +5,8 @@
 
 #include "registers.h"
 
+#define MOST_PS 1000000000 /* a millisecond */
+
 static const struct {
 	const char *name;
 	enum bs_policy policy;
@@ -127,6 +129,32 @@ bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l)
 	if (t->n_parts && v <= t->part[t->n_parts - 1])
 		return false;
 	t->part[t->n_parts++] = v;
+	return true;
+}
+
+/* A stream's further line costs less than any other, so that its price is below 0. */
+static bool picoseconds(const char *word, int64_t *ps)
+{
+	uint64_t size;
+	bool below = word[0] == '-';
+
+	if (!bs_number(word + below, &size) || size > MOST_PS)
+		return false;
+	*ps = below ? -(int64_t)size : (int64_t)size;
+	return true;
+}
+
+bool bs_watch_set_price(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_price *p = &w->timing.price;
+
+	if (p->used || l->n != 2 + BS_COUNTS || !picoseconds(l->word[1], &p->instruction_ps) ||
+	    p->instruction_ps <= 0)
+		return false;
+	for (size_t i = 0; i < BS_COUNTS; i++)
+		if (!picoseconds(l->word[2 + i], &p->event_ps[i]))
+			return false;
+	p->used = true;
 	return true;
 }
 

@@ -19,6 +19,8 @@
  *   switched PART DATA CODE                in a part, from 0, the caches of data and code are thought of as `on`
  *                                          or `off`, or `as-is` (repeatable)
  *   part EVENT                             with this event (timing.h), from 0, a new part begins (repeatable)
+ *   price INSTRUCTION_PS PS...             the guest's clock passes with these: what an instruction takes, and each
+ *                                          kind of event (enum bs_count); no file is written
  */
 #ifndef BOOTSCOPE_WATCH_TIMING_H
 #define BOOTSCOPE_WATCH_TIMING_H
@@ -35,5 +37,6 @@ bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_switched(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_set_price(struct bs_watch *w, const struct bs_line *l);
 
 #endif

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bootscope.boards.changed import clock_core_of
 from bootscope.capture import counted
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
@@ -35,6 +36,11 @@ def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
     """The same. Raises UserError where nothing was counted for such caches, or it is of another boot, or the
     board has no such core."""
     check_architecture(run, core)
+    if own := clock_core_of(run.info.board):
+        raise UserError(
+            f"the guest's clock of {run.info.run_id} is that of core {own.name}: its times are that core's as they are",
+            hint="without --core they are shown; another core needs a boot with guest-clock=instructions",
+        )
     found = find_timing(run, boot, core)
     if found is None:
         raise _nothing_counted(run, boot, core)

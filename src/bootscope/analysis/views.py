@@ -13,6 +13,7 @@ from bootscope.analysis.consumers import Consumer
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
 from bootscope.analysis.view_names import check_milestone, check_phase
+from bootscope.boards.changed import clock_words, same_clock
 from bootscope.boards.profile import Board
 from bootscope.capture import objects
 from bootscope.capture.index import Index
@@ -165,10 +166,10 @@ def view(
     Raises UserError for a core whose caches nothing was counted for.
     """
     boot = choose_boot(run, number)
-    if board and board.tick_ns != run.info.board.tick_ns:
+    if board and not same_clock(board, run.info.board):
         raise UserError(
-            f"run {run.info.run_id} was recorded with {run.info.board.tick_ns} ns an instruction, "
-            f"board {board.name} has {board.tick_ns}",
+            f"run {run.info.run_id} was recorded with {clock_words(run.info.board)}, "
+            f"board {board.name} has {clock_words(board)}",
             hint=f"another clock needs another boot: bootscope record SYSTEM --board {board.name}",
         )
     timing = _timing(run, boot, board or run.info.board, core)

@@ -18,6 +18,9 @@ from bootscope.devices.model import CardClass
 if TYPE_CHECKING:
     from bootscope.boards.profile import Board
 
+INSTRUCTIONS, OF_CORE = "instructions", "core"
+CLOCKS = INSTRUCTIONS, OF_CORE
+"""What the clock of an emulated board may pass with."""
 APART = ":"
 """Between the name of a board and each change of it."""
 _FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
@@ -39,7 +42,7 @@ def parted(name: str) -> tuple[str, str]:
 
 def changed_board(board: Board, changes: str) -> Board:
     """The board with changes, one upon the other: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and
-    those of the core's memory and caches that `what-if` knows. Its name tells of them.
+    those of the core's memory and caches that `what-if` knows, `guest-clock=core`. Its name tells of them.
 
     Raises UserError for one that is not understood, or that this board cannot have.
     """
@@ -56,10 +59,35 @@ def changed_board(board: Board, changes: str) -> Board:
 
 
 def core_of(board: Board) -> Core | None:
-    """The core that a board names, with what is changed of it; None where it names none.
+    """The core on which a board's boots are shown, by what was counted of them; None where it names none, or
+    where the guest's clock is the core's already.
 
     Raises UserError for an unknown one, and for changes that it cannot have.
     """
+    return None if board.guest_clock == OF_CORE else _named_core(board)
+
+
+def clock_core_of(board: Board) -> Core | None:
+    """The core with whose time the guest's clock passes; None where it counts instructions. Raises what
+    :func:`core_of` does."""
+    return _named_core(board) if board.guest_clock == OF_CORE else None
+
+
+def same_clock(a: Board, b: Board) -> bool:
+    """Whether the guest's clock passes alike on two boards, so that boots of one can be looked at with the
+    other's devices."""
+    if a.tick_ns != b.tick_ns or a.guest_clock != b.guest_clock:
+        return False
+    return a.guest_clock != OF_CORE or (a.core, a.core_changes) == (b.core, b.core_changes)
+
+
+def clock_words(board: Board) -> str:
+    """What the guest's clock passes with, in words."""
+    core = clock_core_of(board)
+    return f"the clock of core {core.name}" if core else f"{board.tick_ns} ns an instruction"
+
+
+def _named_core(board: Board) -> Core | None:
     if not isinstance(board.core, str):
         return None
     core = load_core(board.core)
@@ -137,8 +165,24 @@ def _of_core(board: Board, change: str) -> Board:
         )
     there = board.core_changes if isinstance(board.core_changes, tuple) else ()
     board = msgspec.structs.replace(board, core_changes=(*there, change))
-    core_of(board)  # refuses what the core cannot have, before anything is booted
+    _named_core(board)  # refuses what the core cannot have, before anything is booted
     return board
 
 
-_CHANGES: dict[str, Callable[[Board, str], Board]] = {"card": with_card, "clock": _clock, "core": _core}
+def _guest_clock(board: Board, value: str) -> Board:
+    if value not in CLOCKS:
+        raise unknown("guest clock", value, list(CLOCKS))
+    if value == OF_CORE and not isinstance(board.core, str):
+        raise UserError(
+            f"guest-clock={OF_CORE} needs a core, and {board.name} is modelled without one",
+            hint=f"name one first: {_with_a_core(board)}{APART}guest-clock={OF_CORE}; {_cores(board)}",
+        )
+    return msgspec.structs.replace(board, guest_clock=value)
+
+
+_CHANGES: dict[str, Callable[[Board, str], Board]] = {
+    "card": with_card,
+    "clock": _clock,
+    "core": _core,
+    "guest-clock": _guest_clock,
+}

@@ -13,7 +13,7 @@ import msgspec
 from bootscope.arch.arm import ARM
 from bootscope.arch.model import Architecture, Opcode
 from bootscope.arch.registry import ARCHITECTURES
-from bootscope.boards.changed import changed_board, parted
+from bootscope.boards.changed import CLOCKS, INSTRUCTIONS, changed_board, parted
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
@@ -81,6 +81,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
     `core`: the core profile whose caches and memory it has; without one an instruction takes one time.
     `core_changes`: how its memory, caches or clock differ from that profile, as told to `what-if`.
+    `guest_clock`: what the clock of the emulated board passes with: `instructions`, or the time of its `core`.
     """
 
     schema: int
@@ -100,6 +101,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     direct: Direct | msgspec.UnsetType = msgspec.UNSET
     core: str | msgspec.UnsetType = msgspec.UNSET
     core_changes: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    guest_clock: str = INSTRUCTIONS
 
     @property
     def arch(self) -> Architecture:
@@ -188,6 +190,12 @@ def _check(board: Board, path: Path) -> None:
         raise wrong("architecture", f"one of {', '.join(ARCHITECTURES)}")
     if board.loader not in LOADERS:
         raise wrong("loader", f"one of {', '.join(LOADERS)}")
+    if board.guest_clock not in CLOCKS:
+        raise wrong("guest_clock", f"one of {', '.join(CLOCKS)}")
+    if board.guest_clock != INSTRUCTIONS and not isinstance(board.core, str):
+        raise wrong("guest_clock", f"{INSTRUCTIONS}, as the board names no core")
+    if board.guest_clock != INSTRUCTIONS and board.cpu_scale_ppm.value != UNSCALED_PPM:
+        raise wrong("cpu_scale_ppm.value", f"{UNSCALED_PPM}, as the guest's clock is the core's")
     _check_machine(board, path)
     ports = sorted(name for name, device in board.devices.items() if isinstance(device, Console))
     if board.console not in ports:

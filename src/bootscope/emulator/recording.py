@@ -30,7 +30,7 @@ from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, visible
-from bootscope.emulator import initcall_table, qemu, standstill, timing_pass
+from bootscope.emulator import core_clock, initcall_table, qemu, standstill, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
 from bootscope.emulator.subject import Subject, of_build
 from bootscope.system.model import System
@@ -98,8 +98,9 @@ def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "")
     """
     version = qemu.check(task.board)
     task = counting(task)
+    core_clock.core_for(task.board)
     for core in task.limits.timing:
-        timing_pass.control_of(task.board, core)
+        timing_pass.check(task.board, core)
     now = datetime.now(UTC)
     run_id = run_id or store.new_run_id(task.subject.facts.name, now)
     with store.recording(run_id) as path:
@@ -147,7 +148,6 @@ def _task(order: Order) -> Task:
 
 def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
     """The counting passes that were asked for, of a boot that came to its end: other boots are the same."""
-    buffer = task.subject.watched.screen
     for core in task.limits.timing:
         observer.counting(core.name)
         timing_pass.count(
@@ -156,7 +156,7 @@ def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Obs
             lambda scratch: _watch(task, scratch),
             _power(task, folder),
             (info, folder),
-            timing_pass.frame_range(run, buffer.address if buffer else None),
+            _frame(task.subject),
         )
 
 
@@ -172,9 +172,17 @@ def _power(task: Task, folder: Path) -> qemu.Power:
 
 def _watch(task: Task, folder: Path) -> Watch:
     subject = task.subject
-    return watch(
+    made = watch(
         task.board, subject.watched, subject.programs, task.until, folder / record.FRAME, task.limits
     )
+    made.lines += core_clock.lines(task.board, folder, _frame(subject))
+    return made
+
+
+def _frame(subject: Subject) -> tuple[int, int] | None:
+    """Where the frame buffer lies, if there is one."""
+    buffer = subject.watched.screen
+    return timing_pass.frame_range(subject.facts.screen, buffer.address if buffer else None)
 
 
 def _describe(store: Store, task: Task, made: Watch, run_id: str, now: datetime, version: str) -> RunInfo:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from bootscope.arch.model import Control, Rule
+from bootscope.boards.changed import clock_core_of
 from bootscope.boards.profile import Board
 from bootscope.capture import counted, record, stream
-from bootscope.capture.record import BootInfo, RunInfo
+from bootscope.capture.record import BootInfo, RunInfo, Screen
 from bootscope.core.errors import ToolError, UserError, unknown
 from bootscope.core.text import seconds
 from bootscope.cores.profile import ALONE, PAGE_HINTS, SWITCHED, Core
@@ -50,6 +51,16 @@ def control_of(board: Board, core: Core) -> Control:
             f"caches are not modelled for {board.arch.title}: how they are switched is not described"
         )
     return control
+
+
+def check(board: Board, core: Core) -> None:
+    """Raises UserError where the boots of a board cannot be counted for a core."""
+    control_of(board, core)
+    if own := clock_core_of(board):
+        raise UserError(
+            f"the guest's clock of board {board.name} is that of core {own.name} already: its boots are not counted",
+            hint="record it without --timing, or leave out guest-clock=core",
+        )
 
 
 def memory_of(board: Board) -> tuple[int, int]:
@@ -175,9 +186,8 @@ def _counted(info: BootInfo, power: qemu.Power, counts: Path, first: list[stream
     return counts.read_bytes()
 
 
-def frame_range(run: RunInfo, address: int | None) -> tuple[int, int] | None:
-    """Where the frame buffer of a run lies, if it has one."""
-    screen = run.system.screen
+def frame_range(screen: Screen | None, address: int | None) -> tuple[int, int] | None:
+    """Where the frame buffer lies that shows a screen, if there is one."""
     if screen is None or address is None:
         return None
     return address, address + screen.stride_bytes * screen.height

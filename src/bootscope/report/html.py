@@ -22,6 +22,8 @@ from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.uncertainty import brief, uncertainty, words
 from bootscope.analysis.views import View
+from bootscope.boards.changed import clock_core_of
+from bootscope.boards.profile import Board
 from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
 from bootscope.report import answer, run_bar
@@ -78,7 +80,7 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         ("board", f"{info.board.name}: {info.board.title}"),
         ("build", info.build_id),
         ("power-on", f"{span(info.board.power_on_ns.value)} ({info.board.power_on_ns.source})"),
-        ("instruction", f"{info.board.tick_ns} ns ({info.board.qemu.icount_shift.source})"),
+        _clock(info.board),
         ("CPU time", f"{info.board.cpu_scale_ppm.value / 1e6:g} of that ({info.board.cpu_scale_ppm.source})"),
         ("card", card.title),
         ("card bandwidth", f"{size(bandwidth.value)}/s ({bandwidth.source})"),
@@ -89,6 +91,14 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         *((f"tool: {name}", version) for name, version in sorted(info.tools.items())),
         *((f"host: {name}", value) for name, value in sorted(info.host.items())),
     ]
+
+
+def _clock(board: Board) -> tuple[str, str]:
+    """What the guest's clock passes with, and where that is from."""
+    core = clock_core_of(board)
+    if core:
+        return "guest's clock", f"passes with instructions and waits of core {core.name}: {core.title}"
+    return "instruction", f"{board.tick_ns} ns ({board.qemu.icount_shift.source})"
 
 
 def _boot(v: View, texts: Texts) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core_clock.h"
+
+#include <stdio.h>
+
+#include "clock.h"
+#include "qemu_api.h"
+#include "qemu_clock.h"
+#include "timing.h"
+
+#define PS 1000 /* in a nanosecond */
+
+static struct {
+	int64_t insn_ps;
+	const int64_t *waited_ps;
+	int64_t told_ps; /* of that, what the other thread knows: it runs timers while the CPU sleeps */
+	int64_t due_ns;
+	bool asks; /* for the next timer, which QEMU reads the clock for */
+	bool checked;
+} core = {.due_ns = INT64_MAX};
+
+static int64_t now_ns(int64_t waited_ps)
+{
+	return (icount_get_raw() * core.insn_ps + waited_ps) / PS + bs_qemu_warped_ns();
+}
+
+static void tell(void)
+{
+	__atomic_store_n(&core.told_ps, *core.waited_ps, __ATOMIC_SEQ_CST);
+}
+
+/* A turn begins: QEMU is about to ask when the next timer is due. */
+static void find_due(int64_t at_ns)
+{
+	core.asks = true;
+	int64_t left_ns = qemu_clock_deadline_ns_all(BS_QEMU_CLOCK_VIRTUAL, BS_QEMU_ALL_TIMERS);
+	core.asks = false;
+	core.due_ns = left_ns < 0 ? INT64_MAX : at_ns + left_ns;
+}
+
+/* QEMU's virtual clock. */
+static int64_t read_clock(enum bs_moment moment)
+{
+	if (moment == BS_OTHER_THREAD)
+		return now_ns(__atomic_load_n(&core.told_ps, __ATOMIC_SEQ_CST));
+	int64_t at_ns = now_ns(*core.waited_ps);
+	if (moment != BS_IN_TURN)
+		tell();
+	if (moment == BS_TURN_BEGINS && !core.asks)
+		find_due(at_ns);
+	return at_ns;
+}
+
+static void on_interrupt(enum bs_moment moment, void *cpu, int mask, void (*raise)(void *cpu, int mask))
+{
+	(void)moment;
+	raise(cpu, mask);
+}
+
+bool bs_core_clock_start(const struct bs_watch *w)
+{
+	const struct bs_price *price = &w->timing.price;
+
+	if (!price->used)
+		return true;
+	if (!qemu_clock_deadline_ns_all || !qemu_get_cpu) {
+		fputs("bootscope plugin: this QEMU does not tell when its next timer is due, which the clock of a "
+		      "core needs; record without guest-clock=core, or with QEMU 10.0\n",
+		      stderr);
+		return false;
+	}
+	core.insn_ps = price->instruction_ps;
+	core.waited_ps = bs_timing_waited_ps();
+	bs_clock_of_core(core.insn_ps, core.waited_ps);
+	return bs_qemu_clock_replace("the clock of a core", "without guest-clock=core", read_clock, on_interrupt);
+}
+
+int64_t bs_core_clock_due_ns(void)
+{
+	return core.due_ns;
+}
+
+void bs_core_clock_end_turn(void)
+{
+	core.due_ns = INT64_MAX;
+	if (!core.checked)
+		bs_qemu_clock_check();
+	core.checked = true;
+	cpu_exit(current_cpu);
+}
+
+void bs_core_clock_sleep(void)
+{
+	tell();
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's clock as on a core: what the plugin is told, so that the clock passes with the core's time for
+instructions and with all that it waits for. Timers, time-outs and loops that look at a clock see that time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bootscope.boards.changed import clock_core_of
+from bootscope.boards.profile import Board
+from bootscope.core.errors import UserError
+from bootscope.cores.price import price
+from bootscope.cores.profile import Core
+from bootscope.emulator import timing_pass
+
+_UNUSED = "counts.bin"
+"""The file that a counting pass would write; none is written here."""
+
+
+def core_for(board: Board) -> Core | None:
+    """The core with whose time the guest's clock passes; None where it counts instructions.
+
+    Raises UserError for a board that cannot have it.
+    """
+    core = clock_core_of(board)
+    if core is None:
+        return None
+    timing_pass.control_of(board, core)
+    if core.switched:
+        phase = next(iter(core.switched))
+        raise UserError(
+            f"{board.name}: a cache that is thought to be on or off in {phase} cannot be in the guest's clock, "
+            "which passes with what the software does",
+            hint="leave out guest-clock=core: the same is then told from counts",
+        )
+    return core
+
+
+def lines(board: Board, folder: Path, frame: tuple[int, int] | None) -> list[str]:
+    """The lines of a watch file for a boot in `folder`; none where the clock counts instructions. `frame` is
+    where a frame buffer lies, which no cache holds. Raises what :func:`core_for` does."""
+    core = core_for(board)
+    if core is None:
+        return []
+    costs = price(core)
+    uncached = [frame] if frame else []
+    return [
+        *timing_pass.lines(board, core, folder / _UNUSED, [], uncached),
+        f"price {costs.instruction_ps} {' '.join(map(str, costs.event_ps))}",
+    ]
