@@ -8,11 +8,13 @@ from typing import cast
 
 import pytest
 
-from bootscope.boards.changed import core_of
+from bootscope.boards.changed import clock_core_of, core_of, same_clock
 from bootscope.boards.physical import is_real
 from bootscope.boards.profile import board_dir, load_board
 from bootscope.core.errors import UserError
-from bootscope.emulator import recording
+from bootscope.cores.counts import Count
+from bootscope.cores.profile import load_core
+from bootscope.emulator import core_clock, recording, timing_pass
 from bootscope.emulator.subject import Subject
 
 PLAIN = load_board("cubieboard")
@@ -80,6 +82,56 @@ def test_a_board_with_other_caches_is_counted_for_these(tmp_path: Path) -> None:
     assert counted == core_of(board)
 
 
+def test_a_board_whose_guest_has_the_clock_of_a_core_is_not_counted(tmp_path: Path) -> None:
+    board = load_board("cubieboard:core=cortex-a8:dram=2x:guest-clock=core")
+    task = recording.Task(cast(Subject, None), board, tmp_path, "init")
+    assert recording.counting(task).limits.timing == ()
+    assert core_of(board) is None
+    assert clock_core_of(board) == core_of(load_board("cubieboard:core=cortex-a8:dram=2x"))
+    (price,) = (line for line in core_clock.lines(board, tmp_path, None) if line.startswith("price "))
+    words = price.split()
+    assert len(words) == 2 + len(Count) and int(words[1]) == 970
+    assert int(words[2 + Count.FETCH_MEMORY]) == 92_000
+    with pytest.raises(UserError, match="its boots are not counted"):
+        timing_pass.check(board, load_core("cortex-a8"))
+
+
+def test_caches_that_are_only_thought_of_are_in_no_clock(tmp_path: Path) -> None:
+    board = load_board("cubieboard:core=cortex-a8:dcache=on-in-spl:guest-clock=core")
+    with pytest.raises(UserError, match="thought to be on or off in spl"):
+        core_clock.lines(board, tmp_path, None)
+
+
+def test_boots_with_another_clock_are_told_apart() -> None:
+    clock, other, counted = (
+        load_board(f"cubieboard:core=cortex-a8{more}")
+        for more in (":guest-clock=core", ":dram=2x:guest-clock=core", "")
+    )
+    assert same_clock(clock, load_board("cubieboard:core=cortex-a8:guest-clock=core:card=2x"))
+    assert same_clock(PLAIN, counted)
+    assert not same_clock(clock, other) and not same_clock(clock, counted) and not same_clock(PLAIN, clock)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('guest_clock = "core"', "guest_clock: expected instructions, as the board names no core"),
+        ('guest_clock = "sundial"', "guest_clock: expected one of instructions, core"),
+        (
+            'core = "cortex-a8"\nguest_clock = "core"\n'
+            'cpu_scale_ppm = { value = 1_100_000, source = "a test" }',
+            "cpu_scale_ppm.value: expected 1000000",
+        ),
+    ],
+)
+def test_a_profile_with_a_clock_that_cannot_be_is_refused(lines: str, told: str, tmp_path: Path) -> None:
+    text = (board_dir() / "cubieboard.toml").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace("schema = 1\n", f"schema = 1\n{lines}\n"))
+    with pytest.raises(UserError, match=told):
+        load_board(str(path))
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -95,6 +147,8 @@ def test_a_board_with_other_caches_is_counted_for_these(tmp_path: Path) -> None:
         ("cubieboard:" + ":".join(["clock=0.25x"] * 5), "cannot have clock=0.25x"),
         ("cubieboard:core=cortex-a99", "unknown core"),
         ("cubieboard:core=cortex-a53", "of architecture arm64"),
+        ("cubieboard:guest-clock=core", "needs a core, and cubieboard is modelled without one"),
+        ("cubieboard:core=cortex-a8:guest-clock=sundial", "unknown guest clock 'sundial'"),
         ("nowhere:card=2x", "unknown board 'nowhere'"),
     ],
 )

@@ -38,7 +38,8 @@ def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
     check_architecture(run, core)
     if own := clock_core_of(run.info.board):
         raise UserError(
-            f"the guest's clock of {run.info.run_id} is that of core {own.name}: its times are that core's as they are",
+            f"the guest's clock of {run.info.run_id} is that of core {own.name}: "
+            "its times are that core's as they are",
             hint="without --core they are shown; another core needs a boot with guest-clock=instructions",
         )
     found = find_timing(run, boot, core)

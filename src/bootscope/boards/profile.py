@@ -81,7 +81,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
     `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
     `core`: the core profile whose caches and memory it has; without one an instruction takes one time.
     `core_changes`: how its memory, caches or clock differ from that profile, as told to `what-if`.
-    `guest_clock`: what the clock of the emulated board passes with: `instructions`, or the time of its `core`.
+    `guest_clock`: what the emulated board's clock passes with: `instructions`, or the time of its `core`.
     """
 
     schema: int
@@ -180,6 +180,17 @@ def _completed(q: Qemu, arch: Architecture) -> Qemu:
     )
 
 
+def _check_clock(board: Board, path: Path) -> None:
+    if board.guest_clock not in CLOCKS:
+        raise wrong_value(path, "guest_clock", f"one of {', '.join(CLOCKS)}")
+    if board.guest_clock == INSTRUCTIONS:
+        return
+    if not isinstance(board.core, str):
+        raise wrong_value(path, "guest_clock", f"{INSTRUCTIONS}, as the board names no core")
+    if board.cpu_scale_ppm.value != UNSCALED_PPM:
+        raise wrong_value(path, "cpu_scale_ppm.value", f"{UNSCALED_PPM}, as the guest's clock is the core's")
+
+
 def _check(board: Board, path: Path) -> None:
     def wrong(key: str, expected: str) -> UserError:
         return wrong_value(path, key, expected)
@@ -190,12 +201,7 @@ def _check(board: Board, path: Path) -> None:
         raise wrong("architecture", f"one of {', '.join(ARCHITECTURES)}")
     if board.loader not in LOADERS:
         raise wrong("loader", f"one of {', '.join(LOADERS)}")
-    if board.guest_clock not in CLOCKS:
-        raise wrong("guest_clock", f"one of {', '.join(CLOCKS)}")
-    if board.guest_clock != INSTRUCTIONS and not isinstance(board.core, str):
-        raise wrong("guest_clock", f"{INSTRUCTIONS}, as the board names no core")
-    if board.guest_clock != INSTRUCTIONS and board.cpu_scale_ppm.value != UNSCALED_PPM:
-        raise wrong("cpu_scale_ppm.value", f"{UNSCALED_PPM}, as the guest's clock is the core's")
+    _check_clock(board, path)
     _check_machine(board, path)
     ports = sorted(name for name, device in board.devices.items() if isinstance(device, Console))
     if board.console not in ports:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guest's clock as on a core: what the plugin is told, so that the clock passes with the core's time for
-instructions and with all that it waits for. Timers, time-outs and loops that look at a clock see that time."""
+instructions and with all that it waits for. Timers, time-outs and loops that look at a clock see that
+time."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ def core_for(board: Board) -> Core | None:
     if core.switched:
         phase = next(iter(core.switched))
         raise UserError(
-            f"{board.name}: a cache that is thought to be on or off in {phase} cannot be in the guest's clock, "
-            "which passes with what the software does",
+            f"{board.name}: a cache that is thought to be on or off in {phase} cannot be in the guest's "
+            "clock, which passes with what the software does",
             hint="leave out guest-clock=core: the same is then told from counts",
         )
     return core
