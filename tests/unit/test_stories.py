@@ -151,6 +151,11 @@ def test_a_name_that_is_neither_is_refused(main_here: Command, short: Path) -> N
         ("003:789", "003:7890", "steps.quiet.published: expected a figure"),
         ("003:789", "000:452", "steps.quiet.published: 000:452 does not say what time was saved"),
         ('left_out = "there is none"', "", "steps.flash: expected either something that is done"),
+        (
+            'published = "003:790"',
+            'functions = ["kernel:mem_init"]',
+            "steps.lpj.functions: expected a published",
+        ),
         ('techniques = ["kernel-lpj"]', "", "steps.lpj: expected either something that is done"),
     ],
 )
@@ -188,6 +193,28 @@ def test_the_pages_are_of_what_came_of_the_stories() -> None:
         assert found.steps.keys() <= {module.START, *story(name).steps}
     made = {name: tool.page(story(name), found) for name, found in known.items()}
     assert pages == made, "python tools/stories.py --page makes them anew"
+
+
+def test_what_was_published_of_functions_is_compared_with_these(short: Path) -> None:
+    text = STORY.format(more="")
+    short.write_text(text + 'functions = ["kernel:mem_init", "kernel:vfs_caches_init"]\n')
+    s = story("short")
+    assert s.functions == ("kernel:mem_init", "kernel:vfs_caches_init")
+    before, after = (
+        StepResult(
+            "x",
+            "",
+            total_ms * MS,
+            split_ns={"cpu_ns": total_ms * MS},
+            functions_ns=dict(zip(s.functions, ns, strict=True)),
+        )
+        for total_ms, ns in ((1000, (5 * MS, 2 * MS)), (1003, (4 * MS, 1 * MS)))
+    )
+    found = StoryResult("short", "", "", {}, {"start": before, "lpj": after})
+    lpj = words.steps(s, found)[-1]
+    assert (lpj.own_change_ns, lpj.boot_change_ns, lpj.same_sign) == (-2 * MS, 3 * MS, True)
+    assert words.split(lpj) == "of mem_init, vfs_caches_init: 7.0 ms to 5.0 ms; of the boot: CPU +3.0 ms"
+    assert words.score(s, found).own_ratio == pytest.approx(1000 / 1003)
 
 
 def test_two_changes_that_are_next_to_nothing_agree(short: Path) -> None:

@@ -97,7 +97,9 @@ def _step(one: words.ComparedStep) -> dict[str, object]:
         "left_out": one_line(step.left_out) or None,
         "why": one_line(step.why) or None,
         "own": msgspec.to_builtins(one.result) if one.result else None,
+        "functions": list(step.functions),
         "own_change_ns": one.own_change_ns,
+        "boot_change_ns": one.boot_change_ns,
         "same_sign": one.same_sign,
     }
 

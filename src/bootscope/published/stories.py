@@ -26,6 +26,7 @@ class Step(Setting, frozen=True):
     `techniques` (`ID`, `ID=WAY`) first, then `change`; `core_changes` are told as to `what-if`, and stay.
     `published`: the figure of what the boot then took, or of what it saved. `left_out`: why it cannot be done
     here; then nothing is built, and what it saved there is not counted. `why`: what makes our saving another.
+    `functions`: what the published figure is the time of, as `record --probe` takes it; empty: of the boot.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Step(Setting, frozen=True):
     published: str = ""
     left_out: str = ""
     why: str = ""
+    functions: tuple[str, ...] = ()
 
     @property
     def figure(self) -> Figure | None:
@@ -80,6 +82,11 @@ class Story(Setting, frozen=True):
         figure = figures()[self.first] if self.first else None
         return amount(figure.value, figure.unit) if figure else None
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions that published figures are the time of, to be watched in every boot."""
+        return tuple(dict.fromkeys(name for step in self.steps.values() for name in step.functions))
+
     def figure_ids(self) -> list[str]:
         """The published figures, in order."""
         return [name for name in (self.first, *(step.published for step in self.steps.values())) if name]
@@ -116,6 +123,8 @@ def _problems(s: Story, name: str) -> Iterator[str]:
         figure = step.figure if not step.published or step.published in figures() else None
         if figure and (unit(figure) != "ns" or step.published_change_ns is None):
             yield f"steps.{key}.published: {step.published} does not say what time was saved"
+        if step.functions and not step.published:
+            yield f"steps.{key}.functions: expected a published figure, which is the time of them"
         does = bool(step.techniques or step.change.claims() or step.core_changes)
         if does == bool(step.left_out):
             yield f"steps.{key}: expected either something that is done, or why it is left out"

@@ -14,7 +14,7 @@ class StepResult(msgspec.Struct, frozen=True):
     """What came of a step: its recording and times in ns, or why there are none.
 
     `total_ns`: from power-on to the story's milestone; `phases_ns` and `split_ns` (cpu_ns, storage_ns, ...)
-    each add up to it.
+    each add up to it. `functions_ns`: what the functions took that the story watches.
     """
 
     run_id: str = ""
@@ -22,6 +22,7 @@ class StepResult(msgspec.Struct, frozen=True):
     total_ns: int = 0
     phases_ns: dict[str, int] = {}
     split_ns: dict[str, int] = {}
+    functions_ns: dict[str, int] = {}
 
 
 class StoryResult(msgspec.Struct, frozen=True):

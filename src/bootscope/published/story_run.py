@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from bootscope.analysis import probe_rows
 from bootscope.analysis.compare import SPLIT
 from bootscope.analysis.views import View, view
 from bootscope.boards.profile import load_board
@@ -15,6 +16,7 @@ from bootscope.changes.experiment import with_techniques
 from bootscope.core.errors import BootscopeError, SpaceError, UserError
 from bootscope.cores.changes import changed
 from bootscope.cores.profile import Core
+from bootscope.emulator.plugin_config import Limits
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.reproduce import boards, by_what_is_known, changed_system, core_of, here_of
 from bootscope.published.stories import START, Step, Story
@@ -42,15 +44,13 @@ def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> Story
     loaded = with_techniques(load_system(wanted.system), list(wanted.techniques))
     first = changed_system(loaded, {"the base": wanted.base}, f"{loaded.system.name}.{wanted.id}")
     core = core_of(wanted.board)
-    runner = _Runner(
-        bench.with_limits(replace(bench.limits, timing=(core,))) if core else bench, wanted, core
-    )
+    runner = _Runner(bench.with_limits(_limits(bench.limits, wanted, core)), wanted, core)
     tell(f"{wanted.id}: the first boot")
     try:
         run, seen = runner.booted(first, ())
     except UserError as error:
         raise UserError(f"{wanted.id}: the first boot did not get there: {error.message}") from error
-    found = {START: _result(run, seen)}
+    found = {START: _result(run, seen, wanted)}
     stage = _Stage(first, (facts(bench.store, seen),))
     done = {key: step for key, step in wanted.steps.items() if not step.left_out}
     for number, (key, step) in enumerate(done.items(), start=1):
@@ -95,11 +95,25 @@ class _Runner:
         system = changed_system(system, {"the step": step.change}, stage.system.system.name)
         core_changes = (*stage.core_changes, *step.core_changes)
         run, seen = self.booted(system, core_changes)
-        return _Stage(system, (facts(self.bench.store, seen), *known), core_changes), _result(run, seen)
+        return _Stage(system, (facts(self.bench.store, seen), *known), core_changes), _result(
+            run, seen, self.wanted
+        )
 
 
-def _result(run: StoredRun, seen: View) -> StepResult:
+def _limits(limits: Limits, wanted: Story, core: Core | None) -> Limits:
+    """What is recorded of each boot of a story."""
+    return replace(limits, timing=(core,) if core else limits.timing, probes=wanted.functions)
+
+
+def _result(run: StoredRun, seen: View, wanted: Story) -> StepResult:
     phases = seen.timeline.phases
     lengths = {p.name: sum(getattr(p, key) for key in SPLIT) for p in phases}
     split = {key: sum(getattr(p, key) for p in phases) for key in SPLIT}
-    return StepResult(run.info.run_id, "", sum(split.values()), lengths, split)
+    functions = _functions_ns(seen) if wanted.functions else {}
+    return StepResult(run.info.run_id, "", sum(split.values()), lengths, split, functions)
+
+
+def _functions_ns(seen: View) -> dict[str, int]:
+    """What each function took that was watched, all its calls together; a call within a call is once."""
+    sums, _ = probe_rows.view(seen.evidence)
+    return {str(row["what"]): int(row["total_ns"] or 0) for row in sums.rows}

@@ -233,7 +233,8 @@ class Bench:
                 explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
                 called = SYSCALL_FILE in run.info.watch.hooks.values() or not self.limits.syscalls
                 tooled = tools.items() <= run.info.tools.items()
-                same = run.info.board == board and explained and called and tooled
+                probed = set(self.limits.probes) <= set(function_probes.probed(run.info.watch))
+                same = run.info.board == board and explained and called and tooled and probed
                 if same and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots):
                     return run
         return None
