@@ -13,12 +13,12 @@ from rich.text import Text
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, view
 from bootscope.audit.findings import predicted_ns
-from bootscope.boards.changed import parted
 from bootscope.boards.profile import load_board
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.stored import StoredRun
+from bootscope.changes.applies import with_values
 from bootscope.changes.compose import speaks_of
-from bootscope.changes.experiment import check, variant, with_bases
+from bootscope.changes.experiment import check, of_file, variant, with_bases
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.cluster import add_cluster_option, executor_of
@@ -108,10 +108,11 @@ def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> in
     refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
     if args.own_base:
         loaded = with_bases(loaded, args.technique)
+    known = of_file(loaded)
     for change in changes:
         # A board that cannot be is told before the first boot.
         if wanted := str(change.settings.get("board", "")):
-            load_board(wanted.replace("@plain_board@", parted(loaded.system.board)[0]))
+            load_board(with_values(wanted, known))
     return _tried(args, bench, loaded, picked)
 
 
