@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
@@ -89,7 +90,7 @@ def test_a_clock_that_stands_or_is_told_twice_is_refused(tmp_path: Path) -> None
     ("cubieboard", "cubieboard", 1),
 ])  # fmt: skip
 def test_a_board_is_told_without_the_change_of_its_clock(name: str, full: str, times: float) -> None:
-    assert clock_apart(name) == (full, times)
+    assert clock_apart(name) == (full, Fraction(times))
 
 
 def test_the_full_clock_is_told_as_a_change_of_what_if() -> None:
