@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from bootscope.analysis import (
     console_cost,
+    whatif_flash,
     whatif_image,
     whatif_kernel,
     whatif_loader,
@@ -42,6 +43,7 @@ KNOWN = {
     "bootz": "the kernel has no uImage header, which the boot loader would check",
     "uimage": "the kernel has a uImage header, and the boot loader checks it",
     "appended-tree:COMMAND": "the device tree is behind the kernel, the loader's COMMAND does not read it",
+    "started-in-flash": "the kernel is unpacked from flash that is read as memory, and not copied",
     "falcon": "the first stage starts the kernel itself, without the boot loader proper",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times faster in bandwidth and latency",
@@ -130,6 +132,7 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "script-by-name": whatif_loader.script_by_name,
     "falcon": whatif_loader.first_stage_boots,
     "exact-read": whatif_loader.exact_read,
+    "started-in-flash": whatif_flash.started_in_flash,
     "bootz": whatif_image.bootz,
     "uimage": whatif_image.uimage,
     "one-shell": whatif_programs.one_shell,
