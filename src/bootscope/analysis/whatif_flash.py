@@ -22,7 +22,9 @@ def started_in_flash(plan: Plan, evidence: Evidence) -> None:
     """
     flash, cached = evidence.run.board.storage_device, evidence.arch.kernel.unpacker_caches
     if not isinstance(flash, MemoryStorage) or not cached:
-        raise UserError("no kernel can be started from flash on this board: the CPU does not read it as memory")
+        raise UserError(
+            "no kernel can be started from flash on this board: the CPU does not read it as memory"
+        )
     if not evidence.timeline.phase("decompress"):
         raise UserError("the kernel does not unpack itself in this boot")
     load = loading(evidence)
@@ -43,8 +45,8 @@ def started_in_flash(plan: Plan, evidence: Evidence) -> None:
         moved = whole - alone + alone * flash.bus_bytes
         plan.counted_ns -= moved * 1_000_000_000 // card.bandwidth_bytes_per_s.value
         plan.assume(
-            f"of the kernel's {size(whole)} in flash {size(whole - alone)} are read through caches while it is "
-            f"unpacked, and {size(alone)} byte by byte",
+            f"{size(whole - alone)} of the kernel are read from flash through caches while it is unpacked, "
+            f"and {size(alone)} byte by byte",
             "what unpacks it runs as fast from flash as from memory",
         )
 
