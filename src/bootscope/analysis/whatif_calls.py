@@ -17,6 +17,7 @@ from bootscope.analysis.whatif_plan import Plan, on_path
 from bootscope.core.errors import UserError
 
 CACHE = "/etc/ld.so.cache"
+_SETTINGS = "/etc/"
 _PAGE_BYTES = 4096
 _READS_CACHE = (("fstat64", "newfstatat", "statx", "fstat"), ("mmap2", "mmap"), ("close",))
 """What a loader does with its cache once that is open: of each the first name that the boot has."""
@@ -28,7 +29,9 @@ def library_cache(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
     Raises UserError for a recording without system calls, and where no program searched.
     """
     rows = syscalls.calls(evidence)
-    searched = [row for row in redundant_calls.of_kind(rows, LIBRARIES) if row["file"] != CACHE]
+    missed = redundant_calls.of_kind(rows, LIBRARIES)
+    # The cache itself is asked for either way, and so is a list of libraries that all programs get.
+    searched = [row for row in missed if not str(row["file"]).startswith(_SETTINGS)]
     if not searched:
         raise UserError("no program of this boot searched for its libraries")
     tasks: dict[int, set[Task]] = defaultdict(set)
