@@ -40,6 +40,7 @@ from bootscope.analysis.timing import core_counted
 from bootscope.analysis.views import view
 from bootscope.audit.findings import predicted_ns
 from bootscope.builder.cache import Cache
+from bootscope.capture.record import SYSCALL_FILE
 from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED
 from bootscope.changes.experiment import chosen, title
@@ -101,17 +102,18 @@ def predict_again(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def _alike(store: Store, boots: set[tuple[str, int]]) -> dict[tuple[str, int], list[str]]:
-    """(name, ns to its end) of a boot -> the store's recordings of such a one, the oldest first; those with a
-    core's counts before others, of which more can be told."""
+    """(name, ns to its end) of a boot -> the recordings of such a one: those with a core's counts first, then
+    those with system calls, as more can be told of them, and the oldest of these."""
     names, found = {name for name, _ in boots}, defaultdict[tuple[str, int], list[str]](list)
-    counted: set[str] = set()
+    holds: dict[str, tuple[bool, bool]] = {}
     for run_id in store.run_ids():
         if _name(run_id) in names and store.kind(run_id) == RECORDED:
             with contextlib.suppress(UserError):
                 v = view(store, store.load(run_id), indexed=True)
                 found[_name(run_id), v.timeline.total_ns].append(run_id)
-                counted |= {run_id} if core_counted(v.run) else set()
-    return {key: sorted(ids, key=lambda run_id: run_id not in counted) for key, ids in found.items()}
+                calls = SYSCALL_FILE in v.run.info.watch.hooks.values()
+                holds[run_id] = core_counted(v.run) is not None, calls
+    return {key: sorted(ids, key=lambda i: holds[i], reverse=True) for key, ids in found.items()}
 
 
 def _boot(row: dict[str, Any]) -> tuple[str, int]:

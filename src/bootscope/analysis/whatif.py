@@ -62,7 +62,7 @@ KNOWN = {
     "init=PROGRAM": "this program runs instead of init",
     "builtins:SCRIPT": "this script does its work without starting programs",
     "applets": "shells run BusyBox applets without fork and exec",
-    "library-cache": "programs find their libraries by the loader's cache (record --syscalls)",
+    whatif_calls.LIBRARY_CACHE: "programs find their libraries by the loader's cache (record --syscalls)",
     "one-shell": "one shell runs all scripts, instead of a shell for each",
 }
 
@@ -138,7 +138,9 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "bootz": whatif_image.bootz,
     "uimage": whatif_image.uimage,
     "one-shell": whatif_programs.one_shell,
-    "library-cache": lambda plan, evidence: whatif_calls.library_cache(plan, evidence, plan.ground.steps),
+    whatif_calls.LIBRARY_CACHE: lambda plan, evidence: whatif_calls.library_cache(
+        plan, evidence, plan.ground.steps
+    ),
     "applets": whatif_programs.applets,
 }
 _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {

@@ -16,6 +16,9 @@ from bootscope.analysis.storage import accesses
 from bootscope.analysis.whatif_plan import Plan, on_path
 from bootscope.core.errors import UserError
 
+LIBRARY_CACHE = "library-cache"
+NEED_CALLS = frozenset({LIBRARY_CACHE})
+"""Changes that are told from system calls alone."""
 CACHE = "/etc/ld.so.cache"
 _SETTINGS = "/etc/"
 _PAGE_BYTES = 4096

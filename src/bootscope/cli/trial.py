@@ -13,6 +13,7 @@ from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, view
+from bootscope.analysis.whatif_calls import NEED_CALLS
 from bootscope.audit.findings import predicted_ns
 from bootscope.audit.forecast import uncounted
 from bootscope.boards.profile import load_board
@@ -99,9 +100,10 @@ class Try(Verb):
 
 def _limits(args: argparse.Namespace) -> Limits:
     """What boots are recorded with: what a technique must know of them costs no time on the board."""
-    changes = [recipe.change for _, _, recipe in check(args.technique)]
+    recipes = [recipe for _, _, recipe in check(args.technique)]
     by_calls = {*unused_files.FOUND, *probe_order.FOUND}
-    return Limits(syscalls=any(speaks_of(change, by_calls) for change in changes))
+    told = any(not NEED_CALLS.isdisjoint(recipe.predict) for recipe in recipes)
+    return Limits(syscalls=told or any(speaks_of(recipe.change, by_calls) for recipe in recipes))
 
 
 def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> int:
