@@ -71,8 +71,7 @@ def test_what_lies_behind_the_cached_part_is_read_byte_by_byte() -> None:
 
 def test_a_faster_flash_is_read_faster_either_way() -> None:
     slow, fast = (
-        predicted(seen(boot(copies=True)), "started-in-flash", *more).saving_ns
-        for more in ((), ("card=2x",))
+        predicted(seen(boot(copies=True)), "started-in-flash", *more).saving_ns for more in ((), ("card=2x",))
     )
     alone = predicted(seen(boot(copies=True)), "card=2x").saving_ns
     # What is copied takes half as long, and so do the bytes more that are read without a copy.

@@ -71,7 +71,7 @@ def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Ca
 def _threads_gone(plan: Plan, evidence: Evidence, steps: list[Step], calls: list[Call]) -> None:
     """Takes out what threads do and print that the kernel made in calls, such as one that looks for disks at
     a port, as far as the boot waited for them."""
-    threads = {task for task in evidence.scene.tasks if task.parent and any(_made_in(c, task) for c in calls)}
+    threads = {task for task in evidence.scene.tasks if _made_in(task, calls, evidence)}
     if not threads:
         return
     plan.gone += on_path([s for s in steps if s.how == RUNS], threads, 0, evidence.timeline.total_ns)
@@ -83,12 +83,15 @@ def _threads_gone(plan: Plan, evidence: Evidence, steps: list[Step], calls: list
         plan.assume(f"nothing waits for {', '.join(names[:3])}, which slept {slept_ns / 1e6:.1f} ms")
 
 
-def _made_in(call: Call, task: Task) -> bool:
-    """Whether a thread of the kernel was made for a call, which waits meanwhile. Workers serve everybody."""
-    if task.parent is None or not call.start_ns <= task.start_ns < call.end_ns:
+def _made_in(task: Task, calls: list[Call], evidence: Evidence) -> bool:
+    """Whether a thread of the kernel was made for one of some calls: by kthreadd, which their task had woken
+    for that. Workers serve everybody."""
+    maker, at_ns = task.parent, task.start_ns
+    if maker is None or not task.kernel or maker.name_at(at_ns) != _MAKES_THREADS:
         return False
-    made = task.kernel and task.parent.name_at(task.start_ns) == _MAKES_THREADS
-    return made and not _last_name(task).startswith(_WORKERS)
+    asked = next((w.waker for w in reversed(evidence.waits_of.get(maker, [])) if w.end_ns <= at_ns), None)
+    mine = any(c.task is asked and c.start_ns <= at_ns < c.end_ns for c in calls)
+    return mine and not _last_name(task).startswith(_WORKERS)
 
 
 def _last_name(task: Task) -> str:
