@@ -24,6 +24,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime
@@ -35,10 +36,13 @@ import msgspec
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+from bootscope.analysis.timing import core_counted
 from bootscope.analysis.views import view
 from bootscope.audit.findings import predicted_ns
 from bootscope.builder.cache import Cache
+from bootscope.capture.record import SYSCALL_FILE
 from bootscope.capture.store import Store
+from bootscope.capture.stored import RECORDED
 from bootscope.changes.experiment import chosen, title
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
@@ -83,24 +87,42 @@ def predict_again(rows: dict[str, dict[str, Any]]) -> None:
     that took as long to the nanosecond.
     """
     store, cache = Store(store_dir()), Cache(cache_dir())
-    measured = [row for row in rows.values() if row.get("base_ns")]
-    known: dict[tuple[str, int], Recorded] = {}
-    for base, name, taken_ns in sorted({(row["base"], *_boot(row)) for row in measured}):
-        if (name, taken_ns) not in known:
-            with contextlib.suppress(UserError):
-                known[name, taken_ns] = facts(store, view(store, store.load(base)), cache)
-    for spec, row in rows.items():
-        if not row.get("base_ns"):
-            continue
-        if found := known.get(_boot(row)):
-            row["predicted_ns"] = predicted_ns(found, [chosen(spec)[2]])
-        else:
+    measured = {spec: row for spec, row in rows.items() if row.get("base_ns")}
+    known = _alike(store, {_boot(row) for row in measured.values()})
+    understood: dict[str, Recorded] = {}
+    for spec, row in measured.items():
+        found = known.get(_boot(row), [])
+        run_id = row["base"] if row["base"] in found else next(iter(found), None)
+        if run_id is None:
             print(f"{spec}: {row['base']} is not here: predicted as before", file=sys.stderr)
+            continue
+        if run_id not in understood:
+            understood[run_id] = facts(store, view(store, store.load(run_id)), cache)
+        row["predicted_ns"] = predicted_ns(understood[run_id], [chosen(spec)[2]])
+
+
+def _alike(store: Store, boots: set[tuple[str, int]]) -> dict[tuple[str, int], list[str]]:
+    """(name, ns to its end) of a boot -> the recordings of such a one: those with a core's counts first, then
+    those with system calls, as more can be told of them, and the oldest of these."""
+    names, found = {name for name, _ in boots}, defaultdict[tuple[str, int], list[str]](list)
+    holds: dict[str, tuple[bool, bool]] = {}
+    for run_id in store.run_ids():
+        if _name(run_id) in names and store.kind(run_id) == RECORDED:
+            with contextlib.suppress(UserError):
+                v = view(store, store.load(run_id), indexed=True)
+                found[_name(run_id), v.timeline.total_ns].append(run_id)
+                calls = SYSCALL_FILE in v.run.info.watch.hooks.values()
+                holds[run_id] = core_counted(v.run) is not None, calls
+    return {key: sorted(ids, key=lambda i: holds[i], reverse=True) for key, ids in found.items()}
 
 
 def _boot(row: dict[str, Any]) -> tuple[str, int]:
     """(name of the system, ns to its end) of a row's base."""
-    return re.sub(r"^\d+-\d+-|-\d+$", "", row["base"]), row["base_ns"]
+    return _name(row["base"]), row["base_ns"]
+
+
+def _name(run_id: str) -> str:
+    return re.sub(r"^\d+-\d+-|-\d+$", "", run_id)
 
 
 def print_errors(kept: Path) -> None:

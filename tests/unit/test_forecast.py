@@ -17,12 +17,14 @@ from bootscope.analysis.functions import Stacks
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import predict
 from bootscope.analysis.whatif_root import root_kinds
-from bootscope.audit.forecast import can_be_told, forecast, without_devices, without_objects
+from bootscope.audit.forecast import can_be_told, forecast, uncounted, without_devices, without_objects
 from bootscope.builder.cache import Cache
 from bootscope.capture import objects
 from bootscope.capture.record import Extent
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
+from bootscope.cores.changes import changed
+from bootscope.cores.profile import load_core
 from bootscope.image.symbols import Symbols
 from bootscope.inventory import closure
 from bootscope.inventory.closure import Closures, Lost, source_of
@@ -158,6 +160,19 @@ def test_without_sources_or_a_model_nothing_is_predicted(tmp_path: Path) -> None
         forecast(here, [Recipe(change=Change(kernel={"USB": True}))])
     with pytest.raises(UserError, match="sources are not available"):
         forecast(here, [Recipe(change=Change(kernel={"USB": False}))])
+
+
+def test_counts_that_a_prediction_lacks_are_told(tmp_path: Path) -> None:
+    """Of other caches than those that were counted; there is nothing to count for a boot without a core."""
+    here, core = known(Store(tmp_path / "store")), load_core("cortex-a8")
+    caches = Recipe(change=Change(), predict=("quiet", "dcache=on-in-load"))
+    assert uncounted(here, [caches]) is None
+    on_core = replace(here, view=replace(here.view, core=core))
+    lacks = uncounted(on_core, [caches])
+    assert lacks and lacks.geometry_id == changed(core, ["dcache=on-in-load"]).core.geometry_id
+    assert uncounted(on_core, [Recipe(change=Change(), predict=("quiet",))]) is None
+    with pytest.raises(UserError, match="does not say where"):
+        uncounted(on_core, [Recipe(change=Change(), predict=("dcache=on",))])
 
 
 GONE, STAYS = "/soc/usb@1c14000", "/soc/mmc@1c0f000"

@@ -77,3 +77,39 @@ def test_a_menu_waits_as_long_as_its_script_says() -> None:
 
     assert saving_ns("set default=0\nset timeout=5\n") == 5000 * MS
     assert saving_ns("set timeout=0\n") == 0
+
+
+def from_nand(*, uboot: bool = True) -> Story:
+    """A boot from a chip of which no event is seen: the first stage reads U-Boot, U-Boot the kernel, by its
+    commands; without U-Boot the first stage takes as long for the kernel."""
+    story = Story().hook("spl.start").work(7 * MS)
+    if uboot:
+        story.hook("uboot.start").work(40 * MS)
+        story.enter("uboot.command", text=b"setenv bootargs 42000000").work(MS).leave("uboot.command")
+        story.enter("uboot.command", text=b"run fetch")
+        story.enter("uboot.command", text=b"nand read 0x42000000 0x280000 0x2a0000")
+    story.work(30 * MS)
+    if uboot:
+        story.leave("uboot.command").leave("uboot.command").work(3 * MS)
+        story.enter("uboot.command", text=b"nand read 0x43000000 0x200000 0x8000")
+    story.work(2 * MS)
+    if uboot:
+        story.leave("uboot.command").enter("uboot.command", text=b"nand read 0x45000000 0 0x10000")
+        story.work(5 * MS).leave("uboot.command")
+        story.enter("uboot.command", text=b"bootz 42000000 - 43000000").work(9 * MS).leave("uboot.command")
+    return story.hook("kernel.image").work(20 * MS).hook("kernel.start").work(50 * MS).sample()
+
+
+def test_in_falcon_mode_what_commands_fetched_is_fetched_still() -> None:
+    """The kernel and its device tree, by the addresses that the boot names; what goes elsewhere is not."""
+    found = predicted(seen(from_nand()), "falcon")
+    assert found.predicted_ns == seen(from_nand(uboot=False)).timeline.total_ns + MS
+    assert "the SPL reads U-Boot all the same" in found.assumptions
+
+
+def test_without_a_command_that_boots_nothing_is_known_to_be_fetched() -> None:
+    story = Story().hook("spl.start").hook("uboot.start").work(MS)
+    story.enter("uboot.command", text=b"nand read 0x42000000 0 1000").work(MS).leave("uboot.command")
+    story.hook("kernel.start").work(MS).sample()
+    with pytest.raises(UserError, match="no U-Boot loads the kernel"):
+        predicted(seen(story), "falcon")

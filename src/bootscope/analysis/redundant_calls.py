@@ -61,6 +61,14 @@ def redundant(rows: Iterable[Row]) -> list[Row]:
     return sorted(sums, key=_cost, reverse=True)
 
 
+def of_kind(rows: Iterable[Row], kind: str) -> list[Row]:
+    """The single calls of a kind, those of a process together."""
+    by_process: dict[Cell, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_process[row["pid"]].append(row)
+    return [row for own in by_process.values() for found, row in _kinds(own) if found == kind]
+
+
 def table(rows: Iterable[Row]) -> Rows:
     """The same as a table of `show`."""
     notes = ("What the kernel does in these calls; to enter and leave it takes time as well.",)

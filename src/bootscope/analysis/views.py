@@ -48,6 +48,8 @@ class View:
     core: Core | None = None
     on_core: Callable[[Core], View] | None = None
     """The same boot as a core would take it. Raises UserError where nothing was counted for its caches."""
+    on_board: Callable[[Board], View] | None = None
+    """The same boot as another board's devices and CPU would have had it, without a core."""
     board: Board | None = None
     """The profile by which devices cost, if it is not that of the recording."""
 
@@ -183,7 +185,10 @@ def view(
     def on_core(other: Core) -> View:
         return view(store, run, boot.info.number, board, core=other)
 
-    return View(run, boot, understand, index, timing.core if timing else None, on_core, board)
+    def on_board(other: Board) -> View:
+        return view(store, run, boot.info.number, other)
+
+    return View(run, boot, understand, index, timing.core if timing else None, on_core, on_board, board)
 
 
 def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -> Timing | None:

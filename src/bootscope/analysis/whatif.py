@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from bootscope.analysis import (
     console_cost,
+    whatif_calls,
+    whatif_flash,
     whatif_image,
     whatif_kernel,
     whatif_loader,
@@ -42,6 +44,7 @@ KNOWN = {
     "bootz": "the kernel has no uImage header, which the boot loader would check",
     "uimage": "the kernel has a uImage header, and the boot loader checks it",
     "appended-tree:COMMAND": "the device tree is behind the kernel, the loader's COMMAND does not read it",
+    "started-in-flash": "the kernel is unpacked from flash that is read as memory, and not copied",
     "falcon": "the first stage starts the kernel itself, without the boot loader proper",
     "card=CLASS": "another card class of the board profile",
     "card=Nx": "a card N times faster in bandwidth and latency",
@@ -59,6 +62,7 @@ KNOWN = {
     "init=PROGRAM": "this program runs instead of init",
     "builtins:SCRIPT": "this script does its work without starting programs",
     "applets": "shells run BusyBox applets without fork and exec",
+    whatif_calls.LIBRARY_CACHE: "programs find their libraries by the loader's cache (record --syscalls)",
     "one-shell": "one shell runs all scripts, instead of a shell for each",
 }
 
@@ -130,9 +134,13 @@ _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "script-by-name": whatif_loader.script_by_name,
     "falcon": whatif_loader.first_stage_boots,
     "exact-read": whatif_loader.exact_read,
+    "started-in-flash": whatif_flash.started_in_flash,
     "bootz": whatif_image.bootz,
     "uimage": whatif_image.uimage,
     "one-shell": whatif_programs.one_shell,
+    whatif_calls.LIBRARY_CACHE: lambda plan, evidence: whatif_calls.library_cache(
+        plan, evidence, plan.ground.steps
+    ),
     "applets": whatif_programs.applets,
 }
 _NAMED: dict[str, Callable[[Plan, Evidence, list[Step], str], None]] = {

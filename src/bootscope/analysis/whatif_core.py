@@ -2,19 +2,25 @@
 """What if the core, its caches or its memory were others? Told from what was counted of a boot.
 
 Counts are kept; what each of them costs is worked out anew, and with it the whole boot, as the same stream
-on another core. Other changes are predicted upon that.
+on another core. Without a core only the clock can be another one: then all that the CPU computes scales, and
+what waits does not (timeline/cpu_time.py). Other changes are predicted upon that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import msgspec
 
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.boards.profile import Board
 from bootscope.core.errors import UserError, unknown
-from bootscope.cores.changes import Changed, changed, is_of_core
+from bootscope.core.settings import Sourced
+from bootscope.cores.changes import Changed, changed, clock_times, is_of_core
 from bootscope.cores.profile import Core
 
 
@@ -52,6 +58,8 @@ def predict_on_core(
     if not of_core:
         return CorePrediction(predict(before.evidence, before.stacks, others, extra), before, before)
     core = before.core
+    if core is None and (times := clock_times(of_core)):
+        return _at_clock(before, times, others, extra)
     if core is None:
         raise UserError(
             f"'{of_core[0]}' is a change of a core's model: no core is known",
@@ -64,6 +72,26 @@ def predict_on_core(
     now = before.evidence.timeline.total_ns
     assumptions = tuple(dict.fromkeys((*made.assumptions, *found.assumptions)))
     return CorePrediction(replace(found, now_ns=now, assumptions=assumptions), before, after, made)
+
+
+def _at_clock(before: View, times: Fraction, others: list[str], extra: Iterable[Extra]) -> CorePrediction:
+    """A boot that is looked at without a core, with `others` made, where the clock is `times` as fast."""
+    if before.on_board is None:
+        raise UserError("this boot cannot be looked at with another clock")
+    after = before.on_board(_board_at_clock(before.evidence.run.board, times))
+    found = predict(after.evidence, after.stacks, others, extra)
+    told = (
+        f"the CPU and its memory compute {float(times):g} times as fast all the time",
+        "sleeps, loops that wait for a clock, card and console take as long as before",
+    )
+    assumptions = tuple(dict.fromkeys((*told, *found.assumptions)))
+    now = before.evidence.timeline.total_ns
+    return CorePrediction(replace(found, now_ns=now, assumptions=assumptions), before, after)
+
+
+def _board_at_clock(board: Board, times: Fraction) -> Board:
+    scale = Sourced(value=round(board.cpu_scale_ppm.value / times), source="a requested change")
+    return msgspec.structs.replace(board, cpu_scale_ppm=scale)
 
 
 def _check_phases(core: Core, evidence: Evidence) -> None:

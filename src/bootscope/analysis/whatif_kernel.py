@@ -11,10 +11,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from bootscope.analysis import hook_coverage
-from bootscope.analysis.critical import SLEEPS, Step
+from bootscope.analysis.critical import RUNS, SLEEPS, Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.initcalls import name_of
-from bootscope.analysis.kernel_activity import Call
+from bootscope.analysis.kernel_activity import Call, Task
 from bootscope.analysis.whatif_loader import loading, reading
 from bootscope.analysis.whatif_plan import Gone, Plan, having, on_path
 from bootscope.analysis.whatif_samples import briefer
@@ -29,7 +29,7 @@ from bootscope.timeline.phases import KERNEL_IMAGE, reads_kernel
 
 COMPRESSORS = Path(__file__).with_name("compressors.toml")
 NONE = "none"
-_NODES = "kdevtmpfs"
+_NODES, _MAKES_THREADS, _WORKERS = "kdevtmpfs", "kthreadd", "kworker/"
 
 
 # ---- left out ----
@@ -64,7 +64,39 @@ def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Ca
         for index in range(call.first, min(call.last, len(evidence.records))):
             if evidence.slice_at(evidence.clock.before(index)).task is call.task:
                 plan.dropped.add(index)
+    _threads_gone(plan, evidence, steps, found + probes)
     return {call.detail for call in probes}
+
+
+def _threads_gone(plan: Plan, evidence: Evidence, steps: list[Step], calls: list[Call]) -> None:
+    """Takes out what threads do and print that the kernel made in calls, such as one that looks for disks at
+    a port, as far as the boot waited for them."""
+    threads = {task for task in evidence.scene.tasks if _made_in(task, calls, evidence)}
+    if not threads:
+        return
+    plan.gone += on_path([s for s in steps if s.how == RUNS], threads, 0, evidence.timeline.total_ns)
+    waits = ((step, step.behind or step.wait) for step in steps if step.how == SLEEPS)
+    slept_ns = _asleep(plan, evidence, [step for step, wait in waits if wait and wait.task in threads])
+    plan.hide(n for n in plan.ground.lines if n.message and n.message.task in threads)
+    if slept_ns:
+        names = sorted({_last_name(task) for task in threads})
+        plan.assume(f"nothing waits for {', '.join(names[:3])}, which slept {slept_ns / 1e6:.1f} ms")
+
+
+def _made_in(task: Task, calls: list[Call], evidence: Evidence) -> bool:
+    """Whether a thread of the kernel was made for one of some calls: by kthreadd, which their task had woken
+    for that. Workers serve everybody."""
+    maker, at_ns = task.parent, task.start_ns
+    if maker is None or not task.kernel or maker.name_at(at_ns) != _MAKES_THREADS:
+        return False
+    asked = next((w.waker for w in reversed(evidence.waits_of.get(maker, [])) if w.end_ns <= at_ns), None)
+    mine = any(c.task is asked and c.start_ns <= at_ns < c.end_ns for c in calls)
+    return mine and not _last_name(task).startswith(_WORKERS)
+
+
+def _last_name(task: Task) -> str:
+    """What a thread is called in the end: it begins with its maker's name."""
+    return task.names[-1][1] if task.names else task.comm
 
 
 def path_of(call: Call, steps: list[Step], evidence: Evidence) -> list[tuple[int, int]]:
@@ -91,8 +123,15 @@ def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> in
 def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callable[[int], bool]) -> int:
     """Takes out the path's sleeps that code at addresses that are `gone` asked for, as far as the CPU had
     nothing to do; returns how many ns that are."""
-    asked = (s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone))
-    found = having(evidence, asked, {task for task in evidence.scene.tasks if task.idles})
+    return _asleep(
+        plan, evidence, [s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone)]
+    )
+
+
+def _asleep(plan: Plan, evidence: Evidence, asleep: list[Step]) -> int:
+    """Takes out the path's steps in which it slept, as far as the CPU had nothing to do; returns how many ns
+    that are."""
+    found = having(evidence, asleep, {task for task in evidence.scene.tasks if task.idles})
     before = Gone(plan.gone)
     # What others have the card do meanwhile it does all the same, if it is not gone already.
     found = [(start, end) for start, end in found if not before.inside(start, end)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 
 from bootscope.analysis import hook_coverage
@@ -20,6 +21,7 @@ from bootscope.timeline.phases import KERNEL_IMAGE, touches
 DEVICE_TREE = "device tree"
 """Extent of the card."""
 KERNEL_UNSEEN = "this boot does not show how the kernel was read from the card"
+_NUMBER = re.compile(r"(0x)?[0-9a-fA-F]{1,16}")
 _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
 """Of virtual time after a command: what comes later is not the fetching of what it brought."""
 
@@ -113,21 +115,40 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
         raise UserError(f"nothing runs before {loader.main.phrase} on this board: it has no first stage")
     last, main = loader.needed[-1], loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
-    if not all(phase in phases for phase in loader.phases_of(main)):
-        raise UserError(f"in this boot no {loader.title} loads the kernel")
-    *before, load = (phases[phase] for phase in loader.phases_of(main))
-    kept = reading(evidence, load, (KERNEL_IMAGE, DEVICE_TREE))
+    ran = [phases[name] for name in loader.phases_of(main) if name in phases]
+    seen = LOAD in phases
+    kept = reading(evidence, phases[LOAD], (KERNEL_IMAGE, DEVICE_TREE)) if seen else _fetching(evidence)
     if not kept:
-        raise UserError(KERNEL_UNSEEN)
-    plan.gone += [(phase.start_ns, phase.end_ns) for phase in before]
-    plan.gone += _between(load.start_ns, load.end_ns, kept)
-    for phase in loader.phases_of(*loader.needed):
-        plan.gone += reading(evidence, phases[phase], (main.title,)) if phase in phases else []
+        raise UserError(KERNEL_UNSEEN if seen else f"in this boot no {loader.title} loads the kernel")
+    for phase in ran:
+        plan.gone += _between(phase.start_ns, phase.end_ns, kept)
+    for name in loader.phases_of(*loader.needed):
+        plan.gone += reading(evidence, phases[name], (main.title,)) if name in phases else []
     plan.assume(
         f"{last.phrase} reads kernel and device tree as fast as {main.phrase} did, and needs no file system "
         "to find them",
         f"nothing but the kernel's start needs what {main.phrase} sets up",
     )
+    if not seen:
+        plan.assume(f"{last.phrase} reads {main.phrase} all the same")
+
+
+def _fetching(evidence: Evidence) -> list[tuple[int, int]]:
+    """Stretches of the boot loader's commands that put into memory what the command names that boots: from
+    where no event of a device is seen, such as raw NAND or a network."""
+    loader = _loader(evidence)
+    commands = evidence.scene.of(loader.main.hook(Hooked.COMMAND))
+    boot = next((c for c in reversed(commands) if _word(c) in loader.boot_commands), None)
+    if boot is None:
+        return []
+    before = (c for c in commands if c.end_ns <= boot.start_ns)
+    return [(c.start_ns, c.end_ns) for c in before if _addresses(c) & _addresses(boot)]
+
+
+def _addresses(call: Call) -> set[int]:
+    """The numbers among the words of a command, in the base that boot loaders read."""
+    _, *words = call.text.split() or [""]
+    return {int(word, 16) for word in words if _NUMBER.fullmatch(word)}
 
 
 def exact_read(plan: Plan, evidence: Evidence) -> None:

@@ -30,7 +30,7 @@ from bootscope.analysis.whatif_terminals import fewer_terminals, terminals
 from bootscope.changes.applies import each_with_values, filled
 from bootscope.core.errors import UserError
 from bootscope.core.text import listed, size
-from bootscope.cores.changes import is_of_core
+from bootscope.cores.changes import changed, is_of_core
 from bootscope.cores.profile import Core
 from bootscope.inventory import driver_parameters
 from bootscope.inventory.closure import Closures, Lost
@@ -68,17 +68,32 @@ def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:
     Raises UserError when it cannot be told, of one of them or on this boot.
     """
     recipes = list(recipes)
-    changes: list[str] = []
     extra: list[Extra] = []
     for recipe in recipes:
         if not can_be_told(recipe):
             raise UserError("this change has no model", hint="bootscope try measures it")
-        changes += [c for change in what_ifs(recipe) for c in each_with_values(change, facts)]
         extra += _extra(facts, filled(recipe.change, facts), recipe)
+    changes = _told(facts, recipes)
     view = facts.view
     if any(map(is_of_core, changes)):
         return predict_on_core(view, changes, partial(_on_core, view), extra).prediction
     return predict(view.evidence, view.stacks, changes, extra, view.ground)
+
+
+def _told(facts: Recorded, recipes: Iterable[Recipe]) -> list[str]:
+    """The changes of recipes that `what-if` knows, with the values of this system and this boot."""
+    return [c for r in recipes for change in what_ifs(r) for c in each_with_values(change, facts)]
+
+
+def uncounted(facts: Recorded, recipes: Iterable[Recipe]) -> Core | None:
+    """The core, with the caches that recipes give it, that :func:`forecast` needs counts of and lacks; None
+    where it lacks none, and where there is no core. Raises UserError for what such a core cannot have."""
+    view = facts.view
+    changes = [change for change in _told(facts, recipes) if is_of_core(change)]
+    if view.core is None or not changes:
+        return None
+    core = changed(view.core, changes).core
+    return None if find_timing(view.run, view.boot, core) else core
 
 
 def _on_core(view: View, core: Core) -> View:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,6 +39,24 @@ def parted(name: str) -> tuple[str, str]:
     start = end + len(_FILE) if end >= 0 else 0
     plain, _, changes = name[start:].partition(APART)
     return name[:start] + plain, changes
+
+
+def clock_apart(name: str) -> tuple[str, Fraction]:
+    """(a board's name without a change of its clock, how many times as fast its clock would be without it).
+
+    Raises UserError for a clock that is told as a rate: what it was before is a figure of the core.
+    """
+    plain, changes = parted(name)
+    others, times = [], Fraction(1)
+    for change in changes.split(APART) if changes else ():
+        key, _, value = change.partition("=")
+        if key != "clock":
+            others.append(change)
+        elif match := _FASTER.fullmatch(value):
+            times *= Fraction(1000, max(1, _thousandths(match)))
+        else:
+            raise UserError(f"the board is told the rate of its clock, {printable(value)}")
+    return APART.join([plain, *others]), times
 
 
 def changed_board(board: Board, changes: str) -> Board:
@@ -103,11 +122,15 @@ def with_card(board: Board, value: str) -> Board:
         if value not in board.card_classes:
             raise unknown("card class", value, [*board.card_classes, "2x"])
         return msgspec.structs.replace(board, card_class=value)
-    thousandths = int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0"))
+    thousandths = _thousandths(match)
     if not thousandths:
         raise UserError("the speed factor of a card must be positive", hint="for example card=2x")
     classes = {**board.card_classes, "as said": _scaled(board.card, thousandths)}
     return msgspec.structs.replace(board, card_classes=classes, card_class="as said")
+
+
+def _thousandths(match: re.Match[str]) -> int:
+    return int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0"))
 
 
 def _scaled(card: CardClass, thousandths: int) -> CardClass:

@@ -70,7 +70,7 @@ def with_techniques(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
 
     Raises UserError as :func:`check` does, and for a technique that needs a boot.
     """
-    known = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+    known = of_file(loaded)
     recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     changes = {name: filled(recipes[name].change, known) for name in in_order(recipes)}
     system = apply(loaded.system, composed(loaded.system, changes))
@@ -87,13 +87,18 @@ def check_apply(recipes: Mapping[str, Recipe], known: Inventory, name: str) -> N
         raise UserError(printable(told_why), hint="--force tries it anyway")
 
 
+def of_file(loaded: LoadedSystem) -> Inventory:
+    """What the file of a system alone tells: its settings."""
+    return Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+
+
 def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
     """The system as it is before the techniques, where it follows them already (see Recipe.base).
     Placeholders are filled in from the system's file.
 
     Raises UserError when their bases want different things.
     """
-    known = Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
+    known = of_file(loaded)
     bases = {f"the base of {title(t, name)}": filled(recipe.base, known) for t, name, recipe in check(specs)}
     if not any(change.claims() for change in bases.values()):
         return loaded

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from dataclasses import replace
 
 import msgspec
@@ -12,13 +13,15 @@ from rich.text import Text
 
 from bootscope.analysis.compare import Comparison
 from bootscope.analysis.views import View, view
+from bootscope.analysis.whatif_calls import NEED_CALLS
 from bootscope.audit.findings import predicted_ns
-from bootscope.boards.changed import parted
+from bootscope.audit.forecast import uncounted
 from bootscope.boards.profile import load_board
 from bootscope.buildtrees.keep import is_tree
 from bootscope.capture.stored import StoredRun
+from bootscope.changes.applies import with_values
 from bootscope.changes.compose import speaks_of
-from bootscope.changes.experiment import check, variant, with_bases
+from bootscope.changes.experiment import check, of_file, variant, with_bases
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.board_options import add_trial_options, refuse_trial_options
 from bootscope.cli.cluster import add_cluster_option, executor_of
@@ -28,13 +31,14 @@ from bootscope.cli.named_image import image_of
 from bootscope.cli.record import bench_of
 from bootscope.cli.try_board import REFUSED, try_on_board
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import UserError
+from bootscope.core.errors import ToolError, UserError
 from bootscope.core.text import seconds, size, span
 from bootscope.emulator.plugin_config import Limits
 from bootscope.imageedit.record import ImageRecord
 from bootscope.inventory import probe_order, unused_files
-from bootscope.inventory.recorded import facts
+from bootscope.inventory.recorded import Recorded, facts
 from bootscope.report.tables import make_table
+from bootscope.search.bench import Bench
 from bootscope.search.emulator import Measuring
 from bootscope.search.services import refused, words_of
 from bootscope.search.sooner import Sooner, sooner
@@ -96,9 +100,10 @@ class Try(Verb):
 
 def _limits(args: argparse.Namespace) -> Limits:
     """What boots are recorded with: what a technique must know of them costs no time on the board."""
-    changes = [recipe.change for _, _, recipe in check(args.technique)]
+    recipes = [recipe for _, _, recipe in check(args.technique)]
     by_calls = {*unused_files.FOUND, *probe_order.FOUND}
-    return Limits(syscalls=any(speaks_of(change, by_calls) for change in changes))
+    told = any(not NEED_CALLS.isdisjoint(recipe.predict) for recipe in recipes)
+    return Limits(syscalls=told or any(speaks_of(recipe.change, by_calls) for recipe in recipes))
 
 
 def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> int:
@@ -108,10 +113,11 @@ def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> in
     refuse_configuring(loaded.system, dict(zip(args.technique, changes, strict=True)))
     if args.own_base:
         loaded = with_bases(loaded, args.technique)
+    known = of_file(loaded)
     for change in changes:
         # A board that cannot be is told before the first boot.
         if wanted := str(change.settings.get("board", "")):
-            load_board(wanted.replace("@plain_board@", parted(loaded.system.board)[0]))
+            load_board(with_values(wanted, known))
     return _tried(args, bench, loaded, picked)
 
 
@@ -136,19 +142,30 @@ def _tried(
         raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
     known = facts(store, base, bench.cache)
     changed = variant(loaded, known, args.technique, args.force)
-    predicted = predicted_ns(known, [recipe for _, _, recipe in picked])
+    recipes = [recipe for _, _, recipe in picked]
+    _count(bench, loaded, base, known, recipes)
+    predicted = predicted_ns(known, recipes)
     if faults := _checked(bench, loaded, base.run, args.check):
         raise UserError(f"{loaded.system.name} itself does not work: {faults[0]}")
     found = verdict(store, base, view(store, bench.measured(changed)))
     if found.works:
         refused = _checked(bench, changed, store.load(found.variant.run_id), args.check)
         found = replace(found, variant=msgspec.structs.replace(found.variant, unanswered=refused))
-    early = sooner((recipe for _, _, recipe in picked), found.comparison)
+    early = sooner(recipes, found.comparison)
     if args.json:
         print_json("try", _json(args.technique, predicted, found, early))
     else:
         show(terminal(), args.technique, base, predicted, found, early)
     return 0 if found.works else REFUSED
+
+
+def _count(
+    bench: Measuring, loaded: LoadedSystem, base: View, known: Recorded, recipes: list[Recipe]
+) -> None:
+    """Boots once more for the counts of other caches that a prediction needs; without them there is none."""
+    with contextlib.suppress(UserError, ToolError):
+        if isinstance(bench, Bench) and (core := uncounted(known, recipes)):
+            bench.count(base.run, base.boot, loaded, core)
 
 
 def _checked(bench: Measuring, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import seconds, span
 from bootscope.cores.changes import KNOWN as OF_CORES
-from bootscope.cores.changes import is_of_core
+from bootscope.cores.changes import clock_times, is_of_core
 from bootscope.cores.profile import load_core
 from bootscope.report.modelled import cpu_words, split_document
 
@@ -68,6 +68,8 @@ def _with_core(args: argparse.Namespace, v: View) -> View:
     if v.core or not of_core:
         return v
     core, run = core_counted(v.run), v.run.info
+    if core is None and clock_times(of_core):
+        return v
     if core is None:
         raise UserError(
             f"'{printable(of_core[0])}' needs counts of one core's caches, which {run.run_id} lacks",

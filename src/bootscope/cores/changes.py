@@ -20,10 +20,11 @@ from bootscope.cores.profile import Cache, Core, Costs, InPhase, Switched, check
 
 _SAID = "a requested change"
 KNOWN = {
-    "dram=Nx": "memory N times faster in latency and bandwidth (needs a core, as do all of these)",
+    "dram=Nx": "memory N times faster in latency and bandwidth (needs a core, as do these but clock=Nx)",
     "dram=LATENCY": "a line out of memory takes LATENCY, for example dram=120ns",
     "dram=RATE": "memory has this bandwidth, for example dram=800MB/s; also dram=120ns,800MB/s",
-    "clock=HZ": "the core has another clock, for example clock=600MHz or clock=1.5x",
+    "clock=HZ": "the core has another clock, for example clock=600MHz",
+    "clock=Nx": "a clock N times as fast; without a core memory is so, too",
     "l2=off": "the second cache is off",
     "l2=SIZE": "the second cache has another size, for example l2=512K",
     "dcache=on-in-PHASE": "the data cache is on in a phase whatever its software does; off-in-PHASE: off",
@@ -47,6 +48,15 @@ class Changed:
 def is_of_core(change: str) -> bool:
     """Whether a change of `what-if` is one of the core."""
     return change.startswith(_PREFIXES)
+
+
+def clock_times(changes: Sequence[str]) -> Fraction | None:
+    """How many times as fast a clock is that changes make, where that is all that they do and they say so,
+    `clock=2x`: this needs no core. None for others. Raises UserError for two that exclude each other."""
+    _check_contradictions(changes)
+    name, _, value = changes[0].partition("=") if changes else ("", "", "")
+    match = _TIMES.fullmatch(value)
+    return _factor(match, changes[0]) if name == "clock" and match and len(changes) == 1 else None
 
 
 def changed(core: Core, changes: Sequence[str]) -> Changed:

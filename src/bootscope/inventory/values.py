@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from operator import methodcaller
 
-from bootscope.boards.changed import parted
+from bootscope.boards.changed import clock_apart, parted
 from bootscope.core.errors import UserError
 from bootscope.inventory import (
     application_start,
@@ -122,6 +123,25 @@ def _plain_board(known: Inventory) -> str:
     return parted(known.settings["board"])[0]
 
 
+def _board_at_full_clock(known: Inventory) -> str:
+    """The system's board, without what is changed of its clock."""
+    return _clock_apart(known)[0]
+
+
+def _times_full_clock(known: Inventory) -> str:
+    """How many times as fast that is, as `what-if` is told it: 2x."""
+    times = _clock_apart(known)[1]
+    if times == 1:
+        raise Absent("the board runs at its full clock")
+    return f"{float(times):.3f}".rstrip("0").rstrip(".") + "x"
+
+
+def _clock_apart(known: Inventory) -> tuple[str, Fraction]:
+    if "board" not in known.settings:
+        raise UserError("the board is not known")
+    return clock_apart(known.settings["board"])
+
+
 def _boot_device(known: Inventory) -> str:
     """Interface and partition from which the boot loader reads files."""
     told = known.knows(Part.COMMANDS) or known.knows(Part.ENVIRONMENT)
@@ -184,6 +204,8 @@ def _application_start(read: Callable[[StartScripts, str], str]) -> Callable[[In
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "boot_device": _boot_device,
     "plain_board": _plain_board,
+    "board_at_full_clock": _board_at_full_clock,
+    "times_full_clock": _times_full_clock,
     "root_device": _root_device,
     "tsc_khz": _tsc_khz,
     "free_sector": _number("card.root_sector", "card.root_sectors"),
