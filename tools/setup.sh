@@ -23,7 +23,8 @@ BUILD="bison flex bc swig python3-dev python3-setuptools libssl-dev libgnutls28-
 PC="qemu-system-x86 grub-common libelf-dev"
 PC_COMPILER="gcc-x86-64-linux-gnu libc6-dev-amd64-cross"
 # Root file systems and compressors that a system may ask for.
-FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd"
+FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd
+	qemu-user"
 TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
 # A download of packages, a virtual environment, and what a recording of 'debian' or a build of 'stock' takes.
 DEMO_MB=2500

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from bootscope.changes.applies import unmet
+from bootscope.core.errors import UserError
+from bootscope.inventory import application_program
 from bootscope.inventory.application_start import commands, script
+from bootscope.inventory.inventory import Absent
 from bootscope.inventory.start_scripts import StartScripts, expanded
 from bootscope.techniques.model import technique
 
@@ -105,6 +108,35 @@ def test_such_an_application_is_started_by_its_script_only(text: str, fits: str)
     )
     ways = technique("init-app-first").recipes
     assert {name for name, way in ways.items() if not unmet(way, known)} == {fits}
+
+
+def test_what_only_sets_variables_is_told_as_a_program_does_it() -> None:
+    def started(text: str) -> dict[str, str]:
+        known = inventory_of(scripts={"/etc/init.d/S99player": text}, settings={"application.path": PATH})
+        return {name: find(known) for name, find in application_program.FOUND.items()}
+
+    told = {"environment": "QT_QPA_PLATFORM=linuxfb", "command": f"{PATH} -geometry 800x480+0+0"}
+    assert started(QT) == {"application_mounts": "", **{f"application_{key}": v for key, v in told.items()}}
+    mounts = started(QT.replace("# Fills", "mount -t proc proc /proc\nHOME=/root\n# Fills"))
+    assert mounts["application_mounts"] == "proc /proc proc defaults"
+    both = started(QT.replace("=linuxfb", "=linuxfb A='b c'"))
+    assert both["application_environment"] == "QT_QPA_PLATFORM=linuxfb\nA=b c"
+    for line in ("cd /tmp", "LANG=C", "export A", "ifup eth0"):
+        with pytest.raises(Absent):
+            started(QT.replace("# Fills", f"{line}\n# Fills"))
+    with pytest.raises(Absent):
+        started(SIMPLE)
+    with pytest.raises(UserError, match="not known"):
+        application_program.FOUND["application_command"](inventory_of())
+
+
+def test_a_variable_of_the_kernels_is_one_of_all_programs() -> None:
+    known = inventory_of(
+        scripts={"/etc/init.d/S99player": QT.replace("home", "HOME")}, settings={"application.path": PATH}
+    )
+    found = application_program.application_program(known)
+    assert found
+    assert found.environment == "QT_QPA_PLATFORM=linuxfb\nHOME=/opt/player"
 
 
 CASES = f"""#!/bin/sh

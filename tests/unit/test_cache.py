@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -39,6 +40,35 @@ def ids(cache: Cache) -> list[str]:
 
 
 # ---- commit and find ----
+
+
+def test_who_waits_for_a_step_goes_on_when_it_is_there(cache: Cache) -> None:
+    """Whoever made it holds its lock for as long as it works with it."""
+    told: list[str] = []
+
+    def there() -> bool:
+        told_before = cache.find("a") is not None
+        finished(cache, "a")
+        return told_before
+
+    with cache.use(["a"]), cache.lock("a", lambda: told.append("waits"), there):
+        assert told == ["waits"]
+        assert cache.find("a")
+
+
+def test_who_waits_for_a_step_that_does_not_come_makes_it(cache: Cache) -> None:
+    with contextlib.ExitStack() as other:
+        other.enter_context(cache.use(["a"]))
+
+        def gives_up() -> bool:
+            other.close()
+            return False
+
+        told: list[str] = []
+        holding = cache.lock("a", lambda: None, gives_up)
+        # It is held then: the next one waits, until it has had enough.
+        with holding, cache.lock("a", lambda: told.append("waits"), lambda: True):
+            assert told == ["waits"]
 
 
 def test_a_step_appears_whole_and_is_found(cache: Cache) -> None:

@@ -48,6 +48,7 @@ from bootscope.techniques.model import (
 
 from .builders import DEVICES, HOOKS, ROOT, TEXTS
 from .lab_scenes import SLOW_DRIVERS, boot_with_slow_driver, known, stock
+from .reading_scenes import SECTOR, where
 from .systemd_scenes import base_of, elsewhere, is_of_stock, system_for
 
 ALL = techniques()
@@ -59,14 +60,16 @@ every_recipe = pytest.mark.parametrize("recipe", [recipe for _, _, recipe in REC
 
 @pytest.fixture(scope="module")
 def stock_facts(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    """A boot of the stock system: a driver takes long, and there are no system calls, which were recorded."""
+    """A boot of the stock system: a driver takes long, and there are no system calls, which were recorded; a
+    script is read."""
     calls = {**HOOKS, len(HOOKS) + 1: SYSCALL_FILE}
-    return known(
+    found = known(
         Store(tmp_path_factory.mktemp("catalogue") / "store"),
-        boot_with_slow_driver().records,
+        boot_with_slow_driver().read(SECTOR, 4096).sample().records,
         watch_names=WatchNames(devices=DEVICES, hooks=calls, texts=TEXTS),
         objects=SLOW_DRIVERS,
     )
+    return where(found, {"/etc/init.d/rcS": SECTOR})
 
 
 def of_base(found: Recorded, own: Change) -> Recorded:

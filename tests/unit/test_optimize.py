@@ -163,6 +163,13 @@ def test_only_what_is_asked_for_is_tried(scene: Make) -> None:
     assert ran(made) == ["good"]
 
 
+def test_a_recipe_can_be_asked_for_alone(scene: Make) -> None:
+    found = (made_up("many", "kernel", "fast", "small"), made_up("good"))
+    made = scene(*found).search({"MANY=fast": 7, "MANY=small": 3, GOOD: 1}, Goal(only=("many=small",)))
+    assert ran(made) == ["many=small"]
+    assert len(made.experiments) == 1
+
+
 # ---- one or the other ----
 
 

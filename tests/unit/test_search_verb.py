@@ -66,6 +66,7 @@ def test_what_is_asked_for_is_done(asked: Callable[..., Options]) -> None:
     assert found == Options(Goal(2_000 * MS, 5400, ("usb", "login")), beside=("console",))
     found = asked("--ablate", "--pareto", "--only", "kernel-quiet", "uboot-trim")
     assert found == Options(Goal(only=("kernel-quiet", "uboot-trim")), ablate=True, measure_pareto=True)
+    assert asked("--only", "fs-squashfs-ro=lz4") == Options(Goal(only=("fs-squashfs-ro=lz4",)))
 
 
 def test_a_search_goes_on_as_it_was_asked(asked: Callable[..., Options]) -> None:
@@ -83,7 +84,15 @@ def test_there_must_be_a_search_to_go_on_with(asked: Callable[..., Options]) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments", ["--keep everything", "--beside usb,no", "--budget soon", "--only x", "--goal 0"]
+    "arguments",
+    [
+        "--keep everything",
+        "--beside usb,no",
+        "--budget soon",
+        "--only x",
+        "--only fs-squashfs-ro=lz5",
+        "--goal 0",
+    ],
 )
 def test_what_makes_no_sense_is_refused(asked: Callable[..., Options], arguments: str) -> None:
     with pytest.raises(UserError):

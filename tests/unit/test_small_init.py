@@ -42,12 +42,12 @@ def known(script: str, word: str = "init=/start") -> Inventory:
     return Inventory(parts=parts, command_line=word, scripts={"/start": script})
 
 
-def compiled(tmp_path: Path, init: SmallInit) -> Path:
-    """The program for this computer, where it can be run."""
+def compiled(tmp_path: Path, init: SmallInit, *more: str | Path) -> Path:
+    """The program for this computer, where it can be run; `more` options and sources."""
     (tmp_path / "plan.h").write_text(small_init.text_of(init))
     options = ["-O2", "-D_FORTIFY_SOURCE=2", "-Wall", "-Wextra", "-Werror", f"-I{tmp_path}"]
     options += ["-o", str(tmp_path / "init")]
-    subprocess.run(["gcc", *options, small_init.SOURCE], check=True)
+    subprocess.run(["gcc", *options, small_init.SOURCE, *more], check=True)
     return tmp_path / "init"
 
 
@@ -88,6 +88,32 @@ def test_what_it_cannot_mount_or_run_it_says(tmp_path: Path) -> None:
     assert found.stderr.decode().splitlines() == told
 
 
+TOLD = r"""
+#include <stdio.h>
+#include <unistd.h>
+ssize_t told(int file, off_t at, size_t bytes)
+{
+	char first;
+
+	return pread(file, &first, 1, at) == 1 ? dprintf(2, "%c %zu\n", first, bytes) : -1;
+}
+"""
+
+
+def test_it_asks_for_parts_of_files_while_the_program_runs(tmp_path: Path) -> None:
+    """In their order, no more than the kernel's window at a time; what is not there is gone over."""
+    first, second = tmp_path / "a file", tmp_path / "b"
+    first.write_bytes(b"x" * 4096 + b"y" * 4096 + b"z" * 300_000)
+    second.write_bytes(b"w")
+    lines = [f"4096 4096 {first}", f"0 9 {tmp_path}/gone", f"0 4096 {second}", f"8192 {140_000} {first}"]
+    init = SmallInit(path="/init", command="/bin/echo runs", read_ahead="\n".join(lines), libc=GLIBC)
+    (tmp_path / "told.c").write_text(TOLD)
+    program = compiled(tmp_path, init, "-Dreadahead=told", tmp_path / "told.c")
+    found = subprocess.run([program], capture_output=True, check=True)
+    assert found.stdout == b"runs\n"
+    assert found.stderr.decode().splitlines() == ["y 4096", "w 4096", "z 131072", "z 8928"]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
@@ -105,6 +131,10 @@ def test_what_it_cannot_mount_or_run_it_says(tmp_path: Path) -> None:
         ("path", "/../init", "whole path"),
         ("command", "/bin/a\0b", "whole path"),
         ("libc", "musl", "nolibc"),
+        ("read_ahead", "0 4096", "OFFSET BYTES PATH"),
+        ("read_ahead", "100 4096 /bin/sh", "OFFSET BYTES PATH"),
+        ("read_ahead", "0 0 /bin/sh", "OFFSET BYTES PATH"),
+        ("read_ahead", "0 4096 bin/sh", "OFFSET BYTES PATH"),
     ],
 )
 def test_what_cannot_be_made_is_refused_by_its_key(key: str, value: str, told: str) -> None:

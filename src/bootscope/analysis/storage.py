@@ -99,12 +99,18 @@ def _share(pieces: list[Piece], cost_ns: int) -> Iterator[tuple[Piece, int]]:
     return zip(pieces, parts, strict=True)
 
 
+def wanted_pages(evidence: Evidence) -> dict[str, set[int]]:
+    """The pages of files that a process wanted, by path, as far as that was watched: a page that was only
+    read ahead is not among them."""
+    pages, bios = evidence.scene.pages, evidence.scene.bios
+    return {bio.path: pages[bio.inode] for bio in bios if bio.path and bio.inode in pages}
+
+
 class _Used:
-    """Which bytes of files a process wanted, by page: a page that was only read ahead is not."""
+    """Which bytes of files a process wanted, by page."""
 
     def __init__(self, evidence: Evidence) -> None:
-        pages, bios = evidence.scene.pages, evidence.scene.bios
-        self._pages = {bio.path: pages[bio.inode] for bio in bios if bio.path and bio.inode in pages}
+        self._pages = wanted_pages(evidence)
 
     def unused_bytes(self, piece: Piece) -> int:
         """Bytes of a run of sectors that nobody wanted; 0 for what is no file or was not watched."""

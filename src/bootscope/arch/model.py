@@ -210,6 +210,11 @@ class ToolChain:
         return f"{self.triplet}-"
 
     @property
+    def qemu_user(self) -> str:
+        """The program that emulates the processor alone, for one program of Linux."""
+        return self.qemu.replace("-system-", "-", 1)
+
+    @property
     def is_host(self) -> bool:
         """Whether this computer has this architecture, so that its own compiler is the one."""
         return platform.machine() == self.triplet.partition("-")[0]

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from bootscope.core.errors import SpaceError, ToolError, UserError, printable
 
@@ -29,6 +30,23 @@ CACHEDIR_TAG = (
     "# This folder holds sources and builds of bootscope; all of it can be made again.\n"
 )
 DEFAULT_LIMIT_BYTES = 30 << 30
+
+
+_POLL_S = 0.2
+
+
+def _wait(lock: IO[str], enough: Callable[[], bool] | None) -> None:
+    """Waits for a lock, or until what it is wanted for is there."""
+    if enough is None:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return
+    while not enough():
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 @dataclass(frozen=True)
@@ -78,14 +96,20 @@ class Cache:
         return path
 
     @contextlib.contextmanager
-    def lock(self, name: str, on_wait: Callable[[], None]) -> Iterator[None]:
-        """Holds the lock `name`; calls `on_wait` once when somebody else has it."""
+    def lock(
+        self, name: str, on_wait: Callable[[], None], enough: Callable[[], bool] | None = None
+    ) -> Iterator[None]:
+        """Holds the lock `name`; calls `on_wait` once when somebody else has it.
+
+        With `enough`, it goes on without the lock as soon as that holds: who has made a step may work with it
+        for long, and it can be had meanwhile.
+        """
         with (self._locks / name).open("a") as f:
             try:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 on_wait()
-                fcntl.flock(f, fcntl.LOCK_EX)
+                _wait(f, enough)
             yield
 
     @contextlib.contextmanager

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import time
@@ -189,10 +190,9 @@ class Runner:
             return found
         require(*step.tools)
         wait = f"{step.name}: waiting for another bootscope that builds it"
-        with self.cache.lock(step_id, lambda: self.progress.note(wait)):
-            return (
-                self.cache.find(step_id) or self._shared(step, step_id) or self._make(step, step_id, results)
-            )
+        made = functools.partial(self.cache.find, step_id)
+        with self.cache.lock(step_id, lambda: self.progress.note(wait), lambda: bool(made())):
+            return made() or self._shared(step, step_id) or self._make(step, step_id, results)
 
     def _shared(self, step: Step, step_id: str) -> Path | None:
         """The result of the step from the share. Sources are unpacked here: that is quicker."""

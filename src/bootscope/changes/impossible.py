@@ -23,7 +23,7 @@ from bootscope.techniques.model import Scope
 
 _ON_UBI = ("ubifs", "initramfs")
 _ON_FLASH = (*_ON_UBI, "squashfs", "jffs2", "cramfs", "yaffs2")
-_CONTENT = "rootfs.library_cache"
+_CONTENT = ("rootfs.library_cache", "rootfs.font_cache")
 _TITLES = {"kernel": "kernel", BUILT.tree: "boot loader", "busybox": "BusyBox"}
 _LOADERS = (
     *(f"{BUILT.tree}.", "firmware.", "card.raw_"),
@@ -70,7 +70,7 @@ def _no_such_library(change: Change, facts: Inventory) -> Iterator[str]:
 
 def other_root(change: Change) -> bool:
     """Whether a change is about how the root file system is kept or mounted, and not only what is in it."""
-    return any(key.startswith("rootfs.") and key != _CONTENT for key in change.settings)
+    return any(key.startswith("rootfs.") and key not in _CONTENT for key in change.settings)
 
 
 def _by_loader(change: Change) -> bool:

@@ -14,6 +14,7 @@ from bootscope.buildtrees import place
 from bootscope.buildtrees.keep import is_tree, load_tree
 from bootscope.buildtrees.variants import NAME
 from bootscope.changes.change_files import check_new, write
+from bootscope.changes.experiment import title
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.board_options import BOARD_OPTIONS, add_trial_options, refuse_trial_options
 from bootscope.cli.cluster import add_cluster_option, executor_of
@@ -58,7 +59,7 @@ class Optimize(Verb):
         option(parser, "--keep", "LIST", f"capabilities to keep: {capabilities}")
         option(parser, "--beside", "LIST", "also report the fastest variant that keeps these capabilities")
         option(parser, "--budget", "T", "limit of host time, such as 90m or 2h (default 2h)")
-        option(parser, "--only", "ID", "only these techniques", nargs="+")
+        option(parser, "--only", "ID", "only these techniques, or recipes of them (ID=RECIPE)", nargs="+")
         parser.add_argument(
             "--without-each",
             dest="ablate",
@@ -199,7 +200,7 @@ def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
     if args.goal is not None:
         check_positive(args, "goal")
     for name in asked["only"]:
-        technique(name)
+        _known(name)
     goal = Goal(
         round(asked["goal"] * 1_000_000),
         budget_s(asked["budget"]),
@@ -208,6 +209,15 @@ def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
         together=asked["groups"],
     )
     return Options(goal, asked["ablate"], asked["pareto"], _capabilities(asked["beside"]))
+
+
+def _known(spec: str) -> None:
+    """Raises UserError for what is neither a technique nor a recipe of one, as `try` knows it."""
+    name, _, wanted = spec.partition("=")
+    found = technique(name)
+    recipes = [title(found, recipe) for recipe in found.recipes]
+    if wanted and spec not in recipes:
+        raise unknown(f"recipe of {name}", wanted, [one.partition("=")[2] or name for one in recipes])
 
 
 def _capabilities(text: str) -> tuple[str, ...]:

@@ -88,6 +88,10 @@ OPTIONAL_TOOLS = {
         Tool("xfs_db", "xfsprogs", "shows the layout of files in XFS", ("-V",)),
         Tool("grub-mkimage", "grub-common", "puts GRUB together"),
         Tool("zstd", "zstd", "compresses an initramfs"),
+        *(
+            Tool(arch.tools.qemu_user, "qemu-user", "runs a program of an image that is being made")
+            for arch in ARCHITECTURES.values()
+        ),
         Tool("dpkg-deb", "dpkg", "unpacks packages"),
         Tool("sigrok-cli", "sigrok-cli", "records pins of real boards with a logic analyser"),
         Tool("unsquashfs", "squashfs-tools", "reads SquashFS images for audit", arguments=("-version",)),

@@ -18,6 +18,9 @@ _CONSOLE = re.compile(r"\d?>{1,2}\s*/dev/console(?=\s|$)|2>&1(?=\s|$)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 _SPECIAL = re.compile(r"[|&;<>(){}$`*?\[\]~\\\"']")
 """What only a shell understands."""
+_SETS = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
+_OF_KERNEL = ("HOME", "TERM")
+"""Variables that the kernel gives the first program; to set one is to set it for all that follow."""
 _MOUNT = ("mount", "/bin/mount", "/sbin/mount", "/usr/bin/mount")
 
 
@@ -38,16 +41,21 @@ def first_script(known: Inventory) -> FirstScript | None:
         raise UserError("the first script is not known")
     path = known.word("rdinit") or known.word("init") or ""
     text = known.scripts.get(path, "")
-    return _read(expanded(text), known.settings.get("application.path", "")) if _SHELL.match(text) else None
+    return read(text, known.settings.get("application.path", "")) if _SHELL.match(text) else None
 
 
-def _read(text: str, application: str) -> FirstScript | None:
+def read(script: str, application: str, written: str = "") -> FirstScript | None:
+    """What a script does that starts the application in the end; None where it does something that is not
+    told here. `written`: the script as it was, where texts stand already in the place of its variables."""
+    text = expanded(script)
     mounts: list[str] = []
     variables: list[str] = []
     lines = [words for words in map(_words, text.splitlines()[1:]) if words != []]
     for number, words in enumerate(lines, start=1):
         if words is None:
             return None
+        sets = _SETS.fullmatch(words[0]) if len(words) == 1 else None
+        name = sets[1] if sets else ""
         if words[0] in ("echo", "printf"):
             continue
         if words[0] in _MOUNT:
@@ -55,8 +63,12 @@ def _read(text: str, application: str) -> FirstScript | None:
             if entry is None:
                 return None
             mounts.append(entry)
-        elif words[0] == "export" and len(words) == 2 and re.fullmatch(r"[A-Za-z_]\w*=.*", words[1]):
-            variables.append(words[1])
+        elif words[0] == "export" and len(words) > 1 and all(map(_SETS.fullmatch, words[1:])):
+            variables += words[1:]
+        elif name in _OF_KERNEL:
+            variables += words
+        elif name and _used(name, written or script):
+            continue  # one of the shell's own, whose text stands where it was used
         else:
             becomes = words[0] == "exec" or number == len(lines) or words[0] == application
             command = words[1:] if words[0] == "exec" else words
@@ -65,6 +77,10 @@ def _read(text: str, application: str) -> FirstScript | None:
             # What comes behind it runs after it has ended, if ever.
             return FirstScript("\n".join(mounts), "\n".join(variables), shlex.join(command))
     return None
+
+
+def _used(variable: str, script: str) -> bool:
+    return bool(re.search(rf"\$(?:{variable}\b|\{{{variable}\}})", script))
 
 
 def _words(line: str) -> list[str] | None:

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
-from bootscope.inventory import code_order, driver_parameters, entropy, probe_order, raw_flash, searches
+from bootscope.inventory import (
+    code_order,
+    driver_parameters,
+    entropy,
+    probe_order,
+    raw_flash,
+    searches,
+    toolkits,
+)
 from bootscope.inventory import log_indicators as logged
 from bootscope.inventory.application_start import needs_more
 from bootscope.inventory.inventory import Inventory, Part
@@ -148,6 +156,12 @@ INDICATORS = {
     "entropy": Indicator("a wait for random numbers", entropy.shown, entropy.logged),
     "library-search": Indicator(
         "programs that search for their libraries", searches.by_calls, searches.by_files
+    ),
+    "fonts-read": Indicator(
+        "fonts that are read because fontconfig has no cache", toolkits.fonts_read, toolkits.fonts_by_files
+    ),
+    "qt-libinput": Indicator(
+        "a Qt that reads input devices by libinput", toolkits.qt_libinput, lambda known: None
     ),
     "bad-block-scan": Indicator(
         "a search for the marks of bad NAND blocks",

@@ -15,6 +15,7 @@ from operator import methodcaller
 from bootscope.boards.changed import clock_apart, parted
 from bootscope.core.errors import UserError
 from bootscope.inventory import (
+    application_program,
     application_start,
     boot_scripts,
     code_order,
@@ -24,6 +25,7 @@ from bootscope.inventory import (
     kernel_in_flash,
     probe_order,
     raw_flash,
+    read_ahead,
     systemd,
     unused_files,
 )
@@ -229,6 +231,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     "nand_chip": raw_flash.nand_chip,
     "ubi_with_fastmap": raw_flash.ubi_with_fastmap,
+    **application_program.FOUND,
     **boot_scripts.FOUND,
     **code_order.FOUND,
     **driver_parameters.FOUND,
@@ -236,6 +239,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **initcalls.FOUND,
     **probe_order.FOUND,
     **kernel_in_flash.FOUND,
+    **read_ahead.FOUND,
     **systemd.FOUND,
     **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},

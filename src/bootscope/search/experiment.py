@@ -25,7 +25,8 @@ Ahead = Iterable[tuple[Changes, str]]
 class Goal:
     """When to stop, and what must not be lost. Times in ns of board time and seconds of host time. When the
     `hurry` part of the budget is left, what is worth much does not wait for its turn any more. `together`:
-    what goes together is tried at once, where a boot takes long."""
+    what goes together is tried at once, where a boot takes long. `only`: techniques by their ids, recipes as
+    `try` knows them."""
 
     total_ns: int = 0
     budget_s: float = 7200
@@ -34,9 +35,13 @@ class Goal:
     hurry: float = 0.5
     together: bool = False
 
+    def names(self, technique: str, spec: str) -> bool:
+        """Whether a recipe, or the technique that it is of, is one of those asked for."""
+        return technique in self.only or spec in self.only
+
     def allows(self, finding: Finding) -> bool:
         """Whether a finding may be tried."""
-        wanted = not self.only or finding.technique.id in self.only
+        wanted = not self.only or self.names(finding.technique.id, finding.spec)
         # A prediction is sure enough that what is predicted to save nothing need not be booted.
         useless = finding.saving_ns is not None and finding.saving_ns <= 0
         return wanted and not useless and not set(finding.technique.loses) & set(self.keep)

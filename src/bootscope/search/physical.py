@@ -73,7 +73,8 @@ class PhysicalBench(Bench[BoardVerdict]):
         found = list(seen.findings)
         for technique in techniques().values():
             for name, recipe in technique.recipes.items():
-                if technique.id in goal.only and experiment.title(technique, name) in seen.unknown:
+                spec = experiment.title(technique, name)
+                if goal.names(technique.id, spec) and spec in seen.unknown:
                     found.append(Finding(technique, name, None, "", change=recipe.change))
         return found
 

@@ -201,7 +201,8 @@ class RootFs(Setting, frozen=True):
 
     `files` (path -> text) and `links` (path -> target) are put over that; a text that begins with `#!` is
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
-    `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it.
+    `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it. `font_cache`: what
+    fontconfig has found out of the fonts, as fc-cache makes it.
     `volume`: ``ubi``, for a file system in a volume of UBI that does not need one.
     """
 
@@ -215,6 +216,7 @@ class RootFs(Setting, frozen=True):
     links: dict[str, str] = {}
     remove: tuple[str, ...] = ()
     library_cache: bool | msgspec.UnsetType = msgspec.UNSET
+    font_cache: bool | msgspec.UnsetType = msgspec.UNSET
     volume: str | msgspec.UnsetType = msgspec.UNSET
 
 

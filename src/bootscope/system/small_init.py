@@ -27,6 +27,8 @@ file system's."""
 _PROGRAMS = ("loop", "noauto", "user", "users", "owner", "group", "offset", "sizelimit", "encryption")
 """Options that only the program `mount` can do."""
 _NAMED = re.compile(r"(?:UUID|LABEL|PARTUUID|PARTLABEL|ID)=")
+_PART = re.compile(r"(\d{1,10}) ([1-9]\d{0,9}) (/\S.*)")
+PAGE_BYTES = 4096
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=.*")
 
 
@@ -35,6 +37,8 @@ class SmallInit(Setting, frozen=True, kw_only=True):
 
     `mounts`: what it mounts, in their order, as lines of an fstab. `command`: the program that it becomes,
     with its arguments, as a shell would be given them. `environment`: a line `NAME=VALUE` for each variable.
+    `read_ahead`: a line `OFFSET BYTES PATH` for each part of a file that a process of its own has the kernel
+    read meanwhile, in this order.
     `libc`: ``nolibc``, the headers in the kernel's tree (for a kernel that is compiled), or ``glibc``, linked
     statically.
     """
@@ -43,6 +47,7 @@ class SmallInit(Setting, frozen=True, kw_only=True):
     command: str
     mounts: str = ""
     environment: str = ""
+    read_ahead: str = ""
     libc: str = NOLIBC
 
 
@@ -55,6 +60,15 @@ class Mount:
     kind: str
     flags: int
     data: str
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Bytes of a file."""
+
+    path: str
+    offset: int
+    size_bytes: int
 
 
 def mounts_of(lines: str) -> Iterator[Mount]:
@@ -99,6 +113,18 @@ def environment(init: SmallInit) -> list[str]:
     return found
 
 
+def parts_of(lines: str) -> Iterator[FilePart]:
+    """The parts of files that are read ahead. Raises UserError for a line that names none."""
+    for line in filter(str.strip, lines.splitlines()):
+        found = _PART.fullmatch(line)
+        if not found or found[1] != str(int(found[1]) // PAGE_BYTES * PAGE_BYTES):
+            raise UserError(
+                f"small_init.read_ahead: expected OFFSET BYTES PATH, got '{printable(line)}'",
+                hint=f"the offset a multiple of {PAGE_BYTES}, for example: 0 65536 /usr/lib/libc.so.6",
+            )
+        yield FilePart(found[3], int(found[1]), int(found[2]))
+
+
 def check(init: SmallInit) -> None:
     """Raises UserError for one that cannot be made."""
     if not re.fullmatch(r"(?:/[\w.+-]+)+", init.path) or ".." in init.path:
@@ -109,3 +135,4 @@ def check(init: SmallInit) -> None:
     command(init)
     environment(init)
     list(mounts_of(init.mounts))
+    list(parts_of(init.read_ahead))

@@ -79,25 +79,38 @@ class Order:
         an entry that would come to lie somewhere else.
         """
         root = self.context.scratch / "root"
-        if root.exists():
-            return root
-        root.mkdir()
-        for path in sorted(self.entries):
-            self.check_place(path)
-            _put(self.entries[path], root / path)
-        # Backwards, as a folder's time changes with what is put into it.
-        for path in (*sorted(self.entries, reverse=True), PurePosixPath()):
-            os.utime(root / path, (EPOCH, EPOCH), follow_symlinks=False)
-        root.chmod(0o755)
+        if not root.exists():
+            lay_out(self.entries, root)
         return root
 
     def check_place(self, path: PurePosixPath) -> None:
         """Raises UserError for what lies below a link, or above all: in a folder it would be a file of this
         machine's own."""
-        links = [p for p in path.parents if p in self.entries and self.entries[p].target is not None]
-        if links or ".." in path.parts or path.is_absolute():
-            why = f": /{links[0]} is a link" if links else ""
-            raise UserError(f"/{printable(str(path))} cannot be in a root file system{printable(why)}")
+        check_place(self.entries, path)
+
+
+def check_place(entries: Mapping[PurePosixPath, Entry], path: PurePosixPath) -> None:
+    """Raises UserError for what lies below a link, or above all: in a folder it would be a file of this
+    machine's own."""
+    links = [p for p in path.parents if p in entries and entries[p].target is not None]
+    if links or ".." in path.parts or path.is_absolute():
+        why = f": /{links[0]} is a link" if links else ""
+        raise UserError(f"/{printable(str(path))} cannot be in a root file system{printable(why)}")
+
+
+def lay_out(entries: Mapping[PurePosixPath, Entry], root: Path) -> None:
+    """Makes a folder with the entries in it; all have the build's time.
+
+    Raises UserError for an entry that would come to lie somewhere else.
+    """
+    root.mkdir()
+    for path in sorted(entries):
+        check_place(entries, path)
+        _put(entries[path], root / path)
+    # Backwards, as a folder's time changes with what is put into it.
+    for path in (*sorted(entries, reverse=True), PurePosixPath()):
+        os.utime(root / path, (EPOCH, EPOCH), follow_symlinks=False)
+    root.chmod(0o755)
 
 
 def _put(entry: Entry, place: Path) -> None:

@@ -63,6 +63,9 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         inputs["rootfs"] = [r.folders, r.files, r.links, r.remove]
         if r.library_cache is True:
             inputs["library_cache"] = True
+        if r.font_cache is True:
+            inputs["font_cache"] = True
+            tools = (*tools, arch.tools.qemu_user)
         needs = ("busybox", "application")
         if isinstance(system.prebuilt, Prebuilt) and system.prebuilt.modules:
             needs = (*needs, "kernel")

@@ -19,7 +19,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
 from bootscope.arch.model import Architecture
-from bootscope.builder import library_cache
+from bootscope.builder import font_cache, library_cache
 from bootscope.builder.filesystems import KINDS, mtd, steady, ubi
 from bootscope.builder.filesystems.model import Entry, FileSystem, Order, Piece, write_map
 from bootscope.builder.ids import file_sha256, tree_id
@@ -91,7 +91,6 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
         inputs["nand"] = in_chip
     if kind.steady:
         inputs["steady"] = steady.source_id()
-    tools = (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"))
     base = packages.NAME if packaged_root(system) else "busybox"
     shown = isinstance(system.splash, Splash)
     if shown:
@@ -101,7 +100,13 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
         inputs["small_init"] = system.small_init.path
         more = (*more, small_init.NAME)
     needs = (base, "application", *more, *(kind.needs or extra))
-    return Step("rootfs", "root file system", 4, work, inputs, needs, tools)
+    return Step("rootfs", "root file system", 4, work, inputs, needs, _tools(kind, rootfs, arch))
+
+
+def _tools(kind: FileSystem, rootfs: RootFs, arch: Architecture) -> tuple[str, ...]:
+    """The programs that it is made with."""
+    fonts = (arch.tools.qemu_user,) if rootfs.font_cache is True else ()
+    return (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"), *fonts)
 
 
 def _place(system: System, erase_bytes: int) -> tuple[int, int, int, int]:
@@ -252,11 +257,13 @@ def packaged(
 def _cached(
     context: Context, rootfs: RootFs, entries: Mapping[PurePosixPath, Entry], arch: Architecture
 ) -> Iterator[Entry]:
-    """The loader's list of libraries, where one is wanted."""
+    """The loader's list of libraries, and what is known of the fonts, where that is wanted."""
     if rootfs.library_cache is True:
         source = context.scratch / library_cache.PATH.name
         source.write_bytes(library_cache.content(entries, arch))
         yield Entry(library_cache.PATH, source=source)
+    if rootfs.font_cache is True:
+        yield from font_cache.entries(context, entries, arch)
 
 
 def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Entry]:

@@ -13,7 +13,7 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps.nolibc import compile_small
 from bootscope.core.errors import UserError
 from bootscope.system.model import System, builds_kernel
-from bootscope.system.small_init import NOLIBC, SmallInit, command, environment, mounts_of
+from bootscope.system.small_init import NOLIBC, SmallInit, command, environment, mounts_of, parts_of
 
 NAME, PROGRAM = "small-init", "program"
 SOURCE = Path(__file__).with_name("first") / "small_init.c"
@@ -55,6 +55,11 @@ def text_of(init: SmallInit) -> str:
         lines.append(f"\t{{{texts}, {m.flags}, {_quoted(m.data) if m.data else '0'}}},")
     lines += ["\t{0, 0, 0, 0, 0},", "};"]
     given = environment(init)
+    parts = list(parts_of(init.read_ahead))
+    if parts:
+        lines += ["#define READ_AHEAD", "static const struct part parts[] = {"]
+        lines += [f"\t{{{_quoted(p.path)}, {p.offset}UL, {p.size_bytes}UL}}," for p in parts]
+        lines += ["\t{0, 0, 0},", "};"]
     path = [] if any(line.startswith("PATH=") for line in given) else [_PATH]
     lines += _words("command", command(init)) + _words("given", [*path, *given])
     return "\n".join(lines) + "\n"
