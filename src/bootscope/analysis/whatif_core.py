@@ -17,6 +17,7 @@ import msgspec
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.boards.changed import clock_core_of
 from bootscope.boards.profile import Board
 from bootscope.core.errors import UserError, unknown
 from bootscope.core.settings import Sourced
@@ -78,6 +79,12 @@ def _at_clock(before: View, times: Fraction, others: list[str], extra: Iterable[
     """A boot that is looked at without a core, with `others` made, where the clock is `times` as fast."""
     if before.on_board is None:
         raise UserError("this boot cannot be looked at with another clock")
+    if own := clock_core_of(before.evidence.run.board):
+        raise UserError(
+            f"another clock is not told from a boot whose guest's clock is that of core {own.name}: "
+            "how much of its time was waiting for memory was not counted",
+            hint="record it with another clock, or without guest-clock=core",
+        )
     after = before.on_board(_board_at_clock(before.evidence.run.board, times))
     found = predict(after.evidence, after.stacks, others, extra)
     told = (
