@@ -7,6 +7,7 @@
 
 #include "classes.h"
 #include "clock.h"
+#include "config_space.h"
 #include "control.h"
 #include "cpus.h"
 #include "hierarchy.h"
@@ -156,8 +157,12 @@ static bool past_caches(uint64_t physical, uint64_t size, uint64_t insn, bool st
 
 static void access(qemu_plugin_meminfo_t info, uint64_t vaddr, uint64_t insn, bool store)
 {
+	/* Where such a store went must not be asked; it is one to a device. */
+	if (store && bs_config_page(vaddr)) {
+		device(0, store);
+		return;
+	}
 	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
-
 	if (!hw)
 		return;
 	uint64_t physical = qemu_plugin_hwaddr_phys_addr(hw);
