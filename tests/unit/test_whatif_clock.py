@@ -9,6 +9,7 @@ from typing import NoReturn
 
 import pytest
 
+from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif_core import predict_on_core
 from bootscope.audit.forecast import forecast
 from bootscope.boards.changed import clock_apart
@@ -76,6 +77,56 @@ def test_a_clock_that_stands_or_is_told_twice_is_refused(tmp_path: Path) -> None
         predict_on_core(v, ["clock=0x"], no_core)
     with pytest.raises(UserError, match="exclude each other"):
         predict_on_core(v, ["clock=2x", "clock=3x"], no_core)
+
+
+# ---- loops that no hook marks ----
+
+
+CALLS = {
+    1: ["__aeabi_uidiv", "timer_get_us", "sunxi_de_probe", "device_probe"],
+    2: ["sunxi_de_probe", "device_probe"],
+    3: ["memcpy", "load", "main_loop"],
+    4: ["timer_get_us", "load", "main_loop"],
+    5: ["blake2s_update", "try_to_generate_entropy", "vfs_read"],
+    6: ["blake2s_update", "vfs_read"],
+}
+"""Made-up addresses of samples -> functions, the innermost first."""
+
+
+def looping(*loader: int, kernel: tuple[int, ...] = ()) -> Story:
+    """Each sample stands for the 4 ms before it, the first one in the kernel for 5."""
+    story = Story().hook("uboot.start")
+    for pc in loader:
+        story.work(4 * MS).sample(pc).stack(pc)
+    story.work(MS).hook("kernel.start")
+    for pc in kernel:
+        story.work(4 * MS).sample(pc).stack(pc)
+    return story
+
+
+@pytest.mark.parametrize(("story", "waits_ms"), [
+    (looping(1, 1, 1, 2, 3), 16),  # also where the loop itself is seen
+    (looping(2, 2, 2, 1, 3), 0),  # it asks for the time once in a while
+    (looping(3, 3, 4, 4), 8),  # what it calls beside that is work
+    (looping(3, kernel=(5, 5, 6)), 9),
+    (looping(5, kernel=(1, 3)), 0),  # in Linux other functions tell the time
+])  # fmt: skip
+def test_loops_that_wait_for_the_time_take_as_long_on_any_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, story: Story, waits_ms: int
+) -> None:
+    monkeypatch.setattr(Stacks, "functions", lambda self, record, phase: (CALLS[record.pc], True))
+    v = kept_view(Store(tmp_path), story.records)
+    found = predict_on_core(v, ["clock=2x"], no_core).prediction
+    assert found.saving_ns == (story.now_ns - waits_ms * MS) // 2
+
+
+def test_what_computes_while_the_boot_sleeps_saves_nothing(tmp_path: Path) -> None:
+    """Task 1 waits 30 ms for a timer; task 2 computes for 12 of them."""
+    story = Story().hook("kernel.start").switch(1, name=b"init").fork(2).work(8 * MS).sample()
+    story.wake(2).switch(2, 1).work(12 * MS).sample().switch(0, 1, b"swapper").idle(18 * MS)
+    story.interrupt(name=b"timer").wake(1).switch(1, 0, b"init").work(6 * MS).sample()
+    v = kept_view(Store(tmp_path), story.records)
+    assert predict_on_core(v, ["clock=2x"], no_core).prediction.saving_ns == (8 + 6) * MS // 2
 
 
 # ---- the technique ----

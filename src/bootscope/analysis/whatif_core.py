@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import msgspec
 
+from bootscope.analysis.clocked import unscaled_ns
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.views import View
 from bootscope.analysis.whatif import Extra, Prediction, predict
@@ -87,9 +88,12 @@ def _at_clock(before: View, times: Fraction, others: list[str], extra: Iterable[
         )
     after = before.on_board(_board_at_clock(before.evidence.run.board, times))
     found = predict(after.evidence, after.stacks, others, extra)
+    stays_ns = unscaled_ns(before.ground)
+    found = replace(found, predicted_ns=found.predicted_ns + int(stays_ns * (1 - 1 / times)))
     told = (
         f"the CPU and its memory compute {float(times):g} times as fast all the time",
         "sleeps, loops that wait for a clock, card and console take as long as before",
+        f"so do {stays_ns / 1e6:.1f} ms in which samples show that the boot waits for the time",
     )
     assumptions = tuple(dict.fromkeys((*told, *found.assumptions)))
     now = before.evidence.timeline.total_ns

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a boot waits until the kernel has gathered random numbers.
 
-Linux does so where a program asks for them before there is a seed: it counts on the jitter of its timer, a
-bit a tick (try_to_generate_entropy in drivers/char/random.c of Linux 6.12).
+Linux does so where a program asks for them before there is a seed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bootscope.analysis.clocked import GATHERS_RANDOM
 from bootscope.analysis.evidence import Evidence
 from bootscope.capture.stream import Sample
 from bootscope.core.text import span
 from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
 
-_FUNCTION = "try_to_generate_entropy"
 _GAP_NS = 100_000_000
 """The function is seen some hundred times a second; longer pauses are between two waits."""
 _LEAST_NS = 20_000_000
@@ -24,7 +23,7 @@ _LEAST_NS = 20_000_000
 def shown(facts: Recorded) -> str | None:
     """What a recorded boot shows of it; None where the kernel's symbols are not known."""
     evidence = facts.view.evidence
-    if not evidence.names.spans(_FUNCTION):
+    if not evidence.names.spans(GATHERS_RANDOM):
         return None
     ns = sum(end - start for start, end in _waits(evidence))
     return f"the kernel gathers random numbers for {span(ns)}" if ns >= _LEAST_NS else ""
@@ -32,7 +31,7 @@ def shown(facts: Recorded) -> str | None:
 
 def _waits(evidence: Evidence) -> Iterator[tuple[int, int]]:
     """(start, end) in ns of the boot of each wait."""
-    places = evidence.names.spans(_FUNCTION)
+    places = evidence.names.spans(GATHERS_RANDOM)
     lowest, highest = min(first for first, _ in places), max(end for _, end in places)
     times = [
         evidence.clock.before(index)

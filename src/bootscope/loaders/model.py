@@ -232,6 +232,8 @@ class Loader:
     cures: Cures
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
+    clocks: tuple[str, ...] = ()
+    """Its functions that tell the time. Who asks them again and again waits until it is late enough."""
     script_file: str = "boot.scr"
     """Its script on the boot partition."""
     wrapped_script: bool = True

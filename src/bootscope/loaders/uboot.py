@@ -109,6 +109,7 @@ UBOOT = Loader(
     objects="u-boot-objects",
     config="u-boot-config",
     countdown=r"abortboot|autoboot|bootdelay",
+    clocks=("get_ticks", "get_timer", "get_timer_us", "timer_get_us", "get_timer_masked"),
     script_commands=("source",),
     boot_commands=("bootz", "bootm", "booti", "boot", "bootelf", "bootefi"),
     first_boots_title="Falcon mode",

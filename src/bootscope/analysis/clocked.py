@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPU time that another clock leaves as it is, told from samples.
+
+Delays that are hooked are known to the timeline (timeline/cpu_time.py). Here is what is not hooked: loops
+that look at a clock until it is late enough, and what the CPU does while the boot waits for a sleep to end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+
+from bootscope.analysis.critical import SLEEPS
+from bootscope.analysis.whatif_plan import KERNEL_PHASES, Ground
+from bootscope.capture.stream import Sample, StackSample
+from bootscope.timeline.cpu_time import CpuTime
+
+GATHERS_RANDOM = "try_to_generate_entropy"
+"""Of Linux: it counts on the jitter of its timer, and gets a bit a tick (drivers/char/random.c of 6.12)."""
+
+
+def unscaled_ns(ground: Ground) -> int:
+    """How long the CPU computed in loops that wait for a clock, and while the path to the end slept."""
+    sleeps = [(s.start_ns, s.end_ns) for s in ground.steps if s.how == SLEEPS]
+    starts, before = [start for start, _ in sleeps], ground.evidence.clock.before
+    loops = _in_loops(ground)
+    found = 0
+    for index, ns in _computed(ground).items():
+        now = before(index)
+        # A sample stands for what was before it.
+        at = bisect_left(starts, now) - 1
+        if index in loops or (at >= 0 and now <= sleeps[at][1]):
+            found += ns
+    return found
+
+
+def _computed(ground: Ground) -> dict[int, int]:
+    """For how long the CPU computed from one sample to the next: record of a sample -> ns."""
+    evidence, wanted = ground.evidence, {index for index, _ in ground.stacked}
+    passed, found, last_ns = CpuTime(evidence.run.watch.hooks), dict[int, int](), 0
+    for index, record in enumerate(evidence.records):
+        passed.feed(record)
+        if index in wanted:
+            found[index], last_ns = passed.computing_ns - last_ns, passed.computing_ns
+    return found
+
+
+def _in_loops(ground: Ground) -> set[int]:
+    """The samples of loops that wait for a clock: of Linux by name, of boot loaders where most of what a
+    function does is to ask for the time."""
+    clocks = ground.evidence.run.board.boot_loader.clocks
+    found = set[int]()
+    of: dict[int, tuple[str, str]] = {}
+    asked, all_of = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for index, phase in ground.stacked:
+        names = _names(ground, index, phase)
+        if phase in KERNEL_PHASES:
+            found |= {index} if GATHERS_RANDOM in names else set()
+            continue
+        asks = max((at for at, name in enumerate(names) if name in clocks), default=-1)
+        if asks + 1 < len(names):
+            own = of[index] = phase, names[asks + 1]
+            all_of[own] += 1
+            asked[own] += asks >= 0
+    return found | {index for index, own in of.items() if asked[own] * 2 >= all_of[own]}
+
+
+def _names(ground: Ground, index: int, phase: str) -> list[str]:
+    """The functions of a sample, the innermost first; none where its stack is not known."""
+    record = ground.evidence.records[index]
+    if isinstance(record, StackSample):
+        return ground.stacks.functions(record, phase)[0]
+    if isinstance(record, Sample):
+        evidence, now = ground.evidence, ground.evidence.clock.before(index)
+        return [evidence.names.name(phase, record.pc, evidence.slice_at(now).task, now).rpartition(" ")[2]]
+    return []
