@@ -204,6 +204,12 @@ def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
         unpacked(tmp_path, deb(link, (member(name), b"x")))
 
 
+def test_what_is_made_here_goes_to_where_links_lead_too() -> None:
+    entries = {PurePosixPath("sbin"): Entry(PurePosixPath("sbin"), target="usr/sbin")}
+    packages.Merged(entries).add(Entry(PurePosixPath("sbin/small-init"), program=True))
+    assert set(map(str, entries)) == {"sbin", "usr", "usr/sbin", "usr/sbin/small-init"}
+
+
 def test_what_is_put_below_a_link_comes_where_it_leads() -> None:
     tree = packages.Merged()
     for entry in (

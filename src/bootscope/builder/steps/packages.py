@@ -112,8 +112,8 @@ def entries(result: Path) -> Iterator[Entry]:
 class Merged:
     """Entries of a root file system in which folders such as /lib may be links, into /usr."""
 
-    def __init__(self) -> None:
-        self.entries: dict[PurePosixPath, Entry] = {}
+    def __init__(self, entries: dict[PurePosixPath, Entry] | None = None) -> None:
+        self.entries = {} if entries is None else entries
 
     def add(self, entry: Entry, links: int = 0) -> None:
         """Adds an entry, with the folders above it, where these lead to; a folder replaces nothing.

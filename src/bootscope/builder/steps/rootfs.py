@@ -64,8 +64,9 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
     def work(context: Context) -> None:
         make = packaged if packaged_root(system) else collect
         entries = make(context, rootfs, overlay, application_path, arch)
+        tree = packages.Merged(entries)
         for entry in (*_splash(context, system.splash), *first_program(context, system.small_init)):
-            add_to(entries, entry)
+            tree.add(entry)
         order = Order(context, rootfs, entries, context.out / IMAGE, *place)
         _make(kind, order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
