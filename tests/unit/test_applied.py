@@ -23,7 +23,8 @@ from bootscope.system.model import Symbols, System
 from bootscope.techniques import model
 from bootscope.techniques.model import Recipe, techniques
 
-from .lab_scenes import CONFIGS, FILES, SLOW_DRIVERS, boot_with_slow_driver, known, listed, stock
+from .lab_scenes import CONFIGS, FILES, MS, SLOW_DRIVERS, boot_with_slow_driver, known, listed, stock
+from .reading_scenes import SECTOR, where
 from .systemd_scenes import base_of, elsewhere, is_of_stock
 
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
@@ -42,8 +43,10 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
     }
     files |= {path: listed(text) for path, text in change.write.items()}
     files |= {path: f"-> {target}" for path, target in change.link.items()}
-    story = boot_with_slow_driver()
-    return known(store, story.records, system, configs=configs, files=files, objects=SLOW_DRIVERS)
+    # The first program reads a file of the root, too.
+    story = boot_with_slow_driver().switch(1, name=b"init").work(MS).read(SECTOR, 8192).work(MS).sample()
+    found = known(store, story.records, system, configs=configs, files=files, objects=SLOW_DRIVERS)
+    return where(found, {"/etc/init.d/rcS": SECTOR})
 
 
 @pytest.mark.parametrize("spec", RECIPES)

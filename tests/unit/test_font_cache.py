@@ -66,7 +66,14 @@ def test_fontconfig_takes_the_cache_for_good(tmp_path: Path) -> None:
     (root / "etc/fonts/fonts.conf").unlink()
     shutil.copyfile(root / "usr/share/fontconfig/fonts.conf", root / "etc/fonts/fonts.conf")
     os.utime(root / "usr/share/fonts", (EPOCH, EPOCH))
-    command = ["qemu-x86_64", "-L", root, root / "usr/bin/fc-cache", "--verbose", "--system-only"]
+    command: list[str | Path] = [
+        "qemu-x86_64",
+        "-L",
+        root,
+        root / "usr/bin/fc-cache",
+        "--verbose",
+        "--system-only",
+    ]
     env = {"FONTCONFIG_SYSROOT": str(root), "PATH": os.defpath}
     told = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
     assert "/usr/share/fonts/a: skipping, existing cache is valid: 1 fonts" in told

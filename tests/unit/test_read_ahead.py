@@ -29,7 +29,7 @@ def test_what_nobody_wanted_is_left_out_but_small_gaps(store: Store) -> None:
 
 
 def test_a_compressed_block_is_read_whole(store: Store) -> None:
-    found = reading(store, (A,), ((A, 1, 2), (A, 40, 2)), **{"rootfs.filesystem": "squashfs"})
+    found = reading(store, (A,), ((A, 1, 2), (A, 40, 2)), None, **{"rootfs.filesystem": "squashfs"})
     assert files_read(found) == f"0 262144 {A}"
 
 
