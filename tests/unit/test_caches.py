@@ -49,7 +49,7 @@ int main(void)
 		case 'D': if (!cache(&h.data, at)) return 2; break;
 		case 'S': if (!cache(&h.second, at)) return 2; h.has_second = true; break;
 		case 'T': if (!cache(&h.data_tlb, at)) return 2; h.one_tlb = true; break;
-		case 'g': bs_hierarchy_start(&h); break;
+		case 'g': bs_hierarchy_start(&h, NULL); break;
 		case 'x': { uint64_t data = number(&at), code = number(&at);
 			bs_hierarchy_switch(&h, data, code, true); break; }
 		case 'l': bs_hierarchy_load(&h, number(&at)); break;
