@@ -77,6 +77,7 @@ dist: setup-test
 bench: setup
 	$(VENV)/bin/python benchmarks/plugin_cost.py
 	$(VENV)/bin/python benchmarks/timing_pass.py
+	$(VENV)/bin/python benchmarks/guest_clock.py
 	$(VENV)/bin/python benchmarks/startup.py
 
 # make reproduce   runs the published tables on the emulated board and writes docs/reproduced.md (hours)

@@ -14,17 +14,18 @@ static struct {
 	int64_t insn_ps;
 	const int64_t *waited_ps;
 	int64_t told_ps; /* of that, what the other thread knows: it runs timers while the CPU sleeps */
-	int64_t due_ns;
-	bool asks; /* for the next timer, which QEMU reads the clock for */
-	bool checked;
+	int64_t due_ns; /* the next timer */
+	bool asks; /* for that timer, which QEMU reads the clock for */
+	int64_t check_ns; /* the next check */
+	qemu_plugin_u64 check;
 } core = {.due_ns = INT64_MAX};
 
-static int64_t now_ns(int64_t waited_ps)
+static int64_t clock_ns(int64_t waited_ps)
 {
 	return (icount_get_raw() * core.insn_ps + waited_ps) / PS + bs_qemu_warped_ns();
 }
 
-static void tell(void)
+void bs_core_clock_tell(void)
 {
 	__atomic_store_n(&core.told_ps, *core.waited_ps, __ATOMIC_SEQ_CST);
 }
@@ -42,10 +43,10 @@ static void find_due(int64_t at_ns)
 static int64_t read_clock(enum bs_moment moment)
 {
 	if (moment == BS_OTHER_THREAD)
-		return now_ns(__atomic_load_n(&core.told_ps, __ATOMIC_SEQ_CST));
-	int64_t at_ns = now_ns(*core.waited_ps);
+		return clock_ns(__atomic_load_n(&core.told_ps, __ATOMIC_SEQ_CST));
+	int64_t at_ns = clock_ns(*core.waited_ps);
 	if (moment != BS_IN_TURN)
-		tell();
+		bs_core_clock_tell();
 	if (moment == BS_TURN_BEGINS && !core.asks)
 		find_due(at_ns);
 	return at_ns;
@@ -75,21 +76,36 @@ bool bs_core_clock_start(const struct bs_watch *w)
 	return bs_qemu_clock_replace("the clock of a core", "without guest-clock=core", read_clock, on_interrupt);
 }
 
-int64_t bs_core_clock_due_ns(void)
+static uint64_t *check(void)
 {
-	return core.due_ns;
+	return qemu_plugin_scoreboard_find(core.check.score, 0);
 }
 
-void bs_core_clock_end_turn(void)
+static void end_turn(void)
 {
 	core.due_ns = INT64_MAX;
-	if (!core.checked)
-		bs_qemu_clock_check();
-	core.checked = true;
+	bs_qemu_clock_check();
 	cpu_exit(current_cpu);
 }
 
-void bs_core_clock_sleep(void)
+void bs_core_clock_block(int64_t now_ns, int64_t period_ns)
 {
-	tell();
+	if (now_ns >= core.due_ns)
+		end_turn();
+	if (now_ns < core.check_ns)
+		return;
+	core.check_ns = now_ns + period_ns;
+	*check() = 1;
+}
+
+qemu_plugin_u64 bs_core_clock_check(void)
+{
+	if (!core.check.score)
+		core.check.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+	return core.check;
+}
+
+void bs_core_clock_checked(void)
+{
+	*check() = 0;
 }

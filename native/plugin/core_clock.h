@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "qemu_api.h"
 #include "watch.h"
 
 /*
@@ -23,11 +24,16 @@
  */
 bool bs_core_clock_start(const struct bs_watch *w);
 
-/* When the next timer is due. Then bs_core_clock_end_turn() has QEMU look for it. */
-int64_t bs_core_clock_due_ns(void);
-void bs_core_clock_end_turn(void);
+/*
+ * A block begins. How long a block takes is known only now: ends the turn when a timer is due, and raises
+ * bs_core_clock_check() above 0 every `period_ns`, for a callback that is given the CPU's registers and then
+ * calls bs_core_clock_checked().
+ */
+void bs_core_clock_block(int64_t now_ns, int64_t period_ns);
+qemu_plugin_u64 bs_core_clock_check(void);
+void bs_core_clock_checked(void);
 
-/* The CPU is about to execute the instruction that puts it to sleep. */
-void bs_core_clock_sleep(void);
+/* Lets QEMU's other thread, which runs timers while the CPU sleeps, know of all waits: before each sleep. */
+void bs_core_clock_tell(void);
 
 #endif

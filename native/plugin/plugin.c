@@ -49,7 +49,6 @@ struct place {
 static struct bs_watch watch;
 static uint64_t check_insns;
 static int64_t check_period_ns;
-static qemu_plugin_u64 core_check; /* above 0: a check is due */
 static uint32_t frame_number;
 
 static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook)
@@ -90,25 +89,18 @@ static void on_check_due(unsigned int vcpu, void *udata)
 	bs_run_check(now_ns);
 }
 
-/* A block begins, and the clock is that of a core: how long a block takes is known only now. */
+/* A block begins, and the clock is that of a core. */
 static void on_core_block(unsigned int vcpu, void *udata)
 {
-	static int64_t check_ns;
 	const struct place *at = udata;
-	int64_t now_ns = bs_clock_now(at->rest);
 
 	(void)vcpu;
-	if (now_ns >= bs_core_clock_due_ns())
-		bs_core_clock_end_turn();
-	if (now_ns < check_ns)
-		return;
-	check_ns = now_ns + check_period_ns;
-	*(uint64_t *)qemu_plugin_scoreboard_find(core_check.score, 0) = 1;
+	bs_core_clock_block(bs_clock_now(at->rest), check_period_ns);
 }
 
 static void on_core_check(unsigned int vcpu, void *udata)
 {
-	*(uint64_t *)qemu_plugin_scoreboard_find(core_check.score, 0) = 0;
+	bs_core_clock_checked();
 	on_check_due(vcpu, udata);
 }
 
@@ -201,7 +193,7 @@ static void on_sleep(unsigned int vcpu, void *udata)
 	if (!bs_clock_adrift())
 		bs_clock_sleep(at->rest - 1);
 	if (watch.timing.price.used)
-		bs_core_clock_sleep();
+		bs_core_clock_tell();
 }
 
 /* ---- translation ---- */
@@ -272,7 +264,7 @@ static void count_block(struct qemu_plugin_tb *tb, struct place *begin, size_t n
 		/* Handing over registers takes longer than all else here, and is seldom needed. */
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_core_block, QEMU_PLUGIN_CB_NO_REGS, begin);
 		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_core_check, QEMU_PLUGIN_CB_R_REGS,
-							  QEMU_PLUGIN_COND_GT, core_check, 0, begin);
+							  QEMU_PLUGIN_COND_GT, bs_core_clock_check(), 0, begin);
 		return;
 	}
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_check_due, QEMU_PLUGIN_CB_R_REGS,
@@ -337,7 +329,6 @@ static bool install(const char *watch_path, const char *out_path)
 		return false;
 	}
 	bs_clock_init(watch.tick_ns);
-	core_check.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
 	if (watch.returns)
 		bs_returns_init(&watch);
 	bs_capture_init(watch.word_bytes);
