@@ -82,9 +82,9 @@ def _at_clock(before: View, times: Fraction, others: list[str], extra: Iterable[
         raise UserError("this boot cannot be looked at with another clock")
     if own := clock_core_of(before.evidence.run.board):
         raise UserError(
-            f"another clock is not told from a boot whose guest's clock is that of core {own.name}: "
-            "how much of its time was waiting for memory was not counted",
-            hint="record it with another clock, or without guest-clock=core",
+            f"this boot was recorded with the clock of core {own.name}, and how long it waited for memory "
+            "was not counted: another clock cannot be predicted",
+            hint="record it with the other clock, or without guest-clock=core",
         )
     after = before.on_board(_board_at_clock(before.evidence.run.board, times))
     found = predict(after.evidence, after.stacks, others, extra)

@@ -30,9 +30,9 @@ def core_for(board: Board) -> Core | None:
     if core.switched:
         phase = next(iter(core.switched))
         raise UserError(
-            f"{board.name}: a cache that is thought to be on or off in {phase} cannot be in the guest's "
-            "clock, which passes with what the software does",
-            hint="leave out guest-clock=core: the same is then told from counts",
+            f"{board.name}: guest-clock=core follows the caches as the software switches them, "
+            f"and cannot have one on or off in {phase}",
+            hint="leave out guest-clock=core, and it is predicted from counts",
         )
     return core
 

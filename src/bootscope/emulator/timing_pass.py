@@ -58,9 +58,8 @@ def check(board: Board, core: Core) -> None:
     control_of(board, core)
     if own := clock_core_of(board):
         raise UserError(
-            f"the guest's clock of board {board.name} is that of core {own.name} already: "
-            "its boots are not counted",
-            hint="record it without --timing, or leave out guest-clock=core",
+            f"board {board.name} has the clock of core {own.name} already: its boots are not counted",
+            hint="leave out --timing, or guest-clock=core",
         )
 
 
