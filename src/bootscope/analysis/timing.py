@@ -38,7 +38,8 @@ def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
     check_architecture(run, core)
     if own := clock_core_of(run.info.board):
         raise UserError(
-            f"{run.info.run_id} was recorded with the clock of core {own.name}: its times are that core's already",
+            f"{run.info.run_id} was recorded with the clock of core {own.name}: "
+            "its times are that core's already",
             hint="leave out --core; another core needs another boot",
         )
     found = find_timing(run, boot, core)
