@@ -130,6 +130,6 @@ def test_a_qemu_whose_clock_cannot_be_replaced_is_refused(library: str, tmp_path
     code = "int gettid(void) { return -7; }"
     subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", other], input=code, text=True, check=True)
     ran = run(library, tmp_path, 2, PARTS, environment={"LD_PRELOAD": str(other), "PATH": "/usr/bin:/bin"})
-    assert "cannot give several CPUs a clock with this QEMU" in ran.said
+    assert "the clock of several CPUs cannot be had with this QEMU" in ran.said
     assert "record with one CPU, or with QEMU 10.0" in ran.said
     assert not ran.told(ENDS)
