@@ -135,6 +135,9 @@ def test_it_asks_for_parts_of_files_while_the_program_runs(tmp_path: Path) -> No
         ("read_ahead", "100 4096 /bin/sh", "OFFSET BYTES PATH"),
         ("read_ahead", "0 0 /bin/sh", "OFFSET BYTES PATH"),
         ("read_ahead", "0 4096 bin/sh", "OFFSET BYTES PATH"),
+        ("seed", "/dev/mmcblk0", "DEVICE SECTOR"),
+        ("seed", "/dev/mmcblk0 0", "DEVICE SECTOR"),
+        ("seed", "mmcblk0 5", "DEVICE SECTOR"),
     ],
 )
 def test_what_cannot_be_made_is_refused_by_its_key(key: str, value: str, told: str) -> None:

@@ -207,6 +207,10 @@ def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> Non
         elif options == "":
             settings.pop("rootfs.options")
         out.by_hand.append(f"flash the {kind} image, and name it on the command line (rootfstype=)")
+    block = settings.get("rootfs.block_bytes")
+    if isinstance(block, int) and block % 1024 == 0:
+        settings.pop("rootfs.block_bytes")
+        lines.append(_line(f"BR2_TARGET_ROOTFS_SQUASHFS_BS_{block // 1024}K=y"))
     if settings.get("kernel.image") == "Image":
         settings.pop("kernel.image")
         lines.append("BR2_LINUX_KERNEL_IMAGE=y")

@@ -164,6 +164,10 @@ def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> Non
         if rest:
             out.by_hand.append(f"give mkfs of {table.get(known, kind)} also: {rest} (EXTRA_IMAGECMD)")
         out.by_hand.append(f"use the {kind} image in what you flash (.wks), and name it on the command line")
+    block = settings.get("rootfs.block_bytes")
+    if isinstance(block, int):
+        settings.pop("rootfs.block_bytes")
+        out.by_hand.append(f"give mksquashfs also: -b {block} (EXTRA_IMAGECMD)")
     if settings.get("kernel.modules") is True:
         settings.pop("kernel.modules")
 

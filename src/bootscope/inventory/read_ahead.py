@@ -41,7 +41,7 @@ def files_read(known: Inventory) -> str:
 def parts(known: Recorded) -> list[FilePart]:
     """The same as parts, each page once."""
     evidence = known.view.evidence
-    block = _BLOCK_BYTES.get(known.filesystem, PAGE_BYTES) // PAGE_BYTES
+    block = _block_bytes(known) // PAGE_BYTES
     wanted = wanted_pages(evidence)
     found: list[tuple[str, int, int]] = []
     seen: dict[str, set[int]] = {}
@@ -55,6 +55,14 @@ def parts(known: Recorded) -> list[FilePart]:
             else:
                 found.append((path, begin, after))
     return [FilePart(path, first * PAGE_BYTES, (end - first) * PAGE_BYTES) for path, first, end in found]
+
+
+def _block_bytes(known: Recorded) -> int:
+    """What the file system of the root reads at once at least."""
+    given = known.settings.get("rootfs.block_bytes", "")
+    if known.filesystem in _BLOCK_BYTES and given.isdecimal():
+        return max(int(given), PAGE_BYTES)
+    return _BLOCK_BYTES.get(known.filesystem, PAGE_BYTES)
 
 
 def _reads(evidence: Evidence, known: Recorded, block: int) -> Iterator[tuple[str, int, int]]:

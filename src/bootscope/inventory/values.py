@@ -26,6 +26,7 @@ from bootscope.inventory import (
     probe_order,
     raw_flash,
     read_ahead,
+    root_disk,
     systemd,
     unused_files,
 )
@@ -212,6 +213,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "tsc_khz": _tsc_khz,
     "free_sector": _number("card.root_sector", "card.root_sectors"),
     "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
+    "seed_sector": _number("card.boot_sector", plus=-2),
     "boot_script_address": _number("kernel.device_tree_address", plus=0x100000, as_text=hex),
     "place_of_uimage": _number("kernel.load_address", plus=64),
     "seed_file": _of_scripts(lambda scripts: scripts.seed_file),
@@ -240,6 +242,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **probe_order.FOUND,
     **kernel_in_flash.FOUND,
     **read_ahead.FOUND,
+    **root_disk.FOUND,
     **systemd.FOUND,
     **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},

@@ -23,6 +23,7 @@ from bootscope.loaders.registry import MILESTONES
 from bootscope.system.filesystems import DRIVERS
 from bootscope.system.model import (
     SCHEMA,
+    SQUASHFS_BLOCKS,
     UNPACKING_IMAGES,
     XIP_IMAGE,
     Firmware,
@@ -172,6 +173,9 @@ def check_system(system: System, path: Path) -> None:
     _check_card(system, require)
     for key, value, known in _choices(system):
         require(value in known, key, f"one of {list(known)}")
+    block = system.rootfs.block_bytes
+    fits = not isinstance(block, int) or (system.rootfs.filesystem == "squashfs" and block in SQUASHFS_BLOCKS)
+    require(fits, "rootfs.block_bytes", "a power of two from 4096 to 1048576, for squashfs")
     for key in ("uboot", "kernel", "busybox"):
         name = getattr(system, key).source
         none = key == "uboot" and not has_loader(system)
@@ -256,6 +260,8 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
     require(card.boot_sector >= 1, "card.boot_sector", "1 or more")
     before = 0 <= card.loader_sector < card.boot_sector
     require(before, "card.loader_sector", "0 or more, before boot_sector")
+    between = not card.seed_sector or card.loader_sector < card.seed_sector < card.boot_sector
+    require(between, "card.seed_sector", "0, or a sector between the boot loader and boot_sector")
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     end = max(ends[1], card.boot_sector)

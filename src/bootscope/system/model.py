@@ -196,6 +196,10 @@ class BusyBox(Setting, frozen=True):
     libc: str | msgspec.UnsetType = msgspec.UNSET
 
 
+SQUASHFS_BLOCKS = tuple(1 << n for n in range(12, 21))
+"""Sizes in bytes of what SquashFS packs as one piece."""
+
+
 class RootFs(Setting, frozen=True):
     """The root file system: an overlay folder beside the system file, copied over BusyBox.
 
@@ -203,7 +207,8 @@ class RootFs(Setting, frozen=True):
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
     `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it. `font_cache`: what
     fontconfig has found out of the fonts, as fc-cache makes it.
-    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one.
+    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one. `block_bytes`: what
+    SquashFS packs as one piece, a power of two from 4096 to 1048576; unset: 131072, as mksquashfs does it.
     """
 
     overlay: str
@@ -218,6 +223,7 @@ class RootFs(Setting, frozen=True):
     library_cache: bool | msgspec.UnsetType = msgspec.UNSET
     font_cache: bool | msgspec.UnsetType = msgspec.UNSET
     volume: str | msgspec.UnsetType = msgspec.UNSET
+    block_bytes: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Initramfs(Setting, frozen=True):
@@ -243,6 +249,8 @@ class Card(Setting, frozen=True, omit_defaults=True):
     `loader_sector`: where the boot loader lies; 0: in the board's own memory, or in files of the card.
     `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
     `raw_kernel`: false leaves the kernel's place empty, as after a failed update.
+    `seed_sector`: a place for a seed of random numbers (`small_init.seed`); 0: none. `seed_left`: true for a
+    card that has booted before and holds a seed, the same in each image: to measure, not to ship.
     """
 
     size_bytes: int
@@ -255,6 +263,8 @@ class Card(Setting, frozen=True, omit_defaults=True):
     boot_volume_id: int
     raw_sector: int = 0
     raw_kernel: bool = True
+    seed_sector: int = 0
+    seed_left: bool = False
 
 
 class Milestone(Setting, frozen=True):

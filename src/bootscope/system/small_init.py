@@ -28,6 +28,7 @@ _PROGRAMS = ("loop", "noauto", "user", "users", "owner", "group", "offset", "siz
 """Options that only the program `mount` can do."""
 _NAMED = re.compile(r"(?:UUID|LABEL|PARTUUID|PARTLABEL|ID)=")
 _PART = re.compile(r"(\d{1,10}) ([1-9]\d{0,9}) (/\S.*)")
+_SEED = re.compile(r"(/dev/[\w-]+) ([1-9]\d{0,5})", re.ASCII)
 PAGE_BYTES = 4096
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=.*")
 
@@ -38,7 +39,8 @@ class SmallInit(Setting, frozen=True, kw_only=True):
     `mounts`: what it mounts, in their order, as lines of an fstab. `command`: the program that it becomes,
     with its arguments, as a shell would be given them. `environment`: a line `NAME=VALUE` for each variable.
     `read_ahead`: a line `OFFSET BYTES PATH` for each part of a file that a process of its own has the kernel
-    read meanwhile, in this order.
+    read meanwhile, in this order. `seed`: ``DEVICE SECTOR``, where on a card the boot before has left a seed
+    for the kernel's random numbers, and this one leaves the next (`card.seed_sector`).
     `libc`: ``nolibc``, the headers in the kernel's tree (for a kernel that is compiled), or ``glibc``, linked
     statically.
     """
@@ -48,6 +50,7 @@ class SmallInit(Setting, frozen=True, kw_only=True):
     mounts: str = ""
     environment: str = ""
     read_ahead: str = ""
+    seed: str = ""
     libc: str = NOLIBC
 
 
@@ -125,6 +128,27 @@ def parts_of(lines: str) -> Iterator[FilePart]:
         yield FilePart(found[3], int(found[1]), int(found[2]))
 
 
+@dataclass(frozen=True)
+class SeedPlace:
+    """A sector of a block device."""
+
+    device: str
+    sector: int
+
+
+def seed_of(init: SmallInit) -> SeedPlace | None:
+    """Where the seed lies; None without one. Raises UserError for what is no place."""
+    if not init.seed:
+        return None
+    found = _SEED.fullmatch(init.seed)
+    if not found:
+        raise UserError(
+            f"small_init.seed: expected DEVICE SECTOR, got '{printable(init.seed)}'",
+            hint="for example: /dev/mmcblk0 2046",
+        )
+    return SeedPlace(found[1], int(found[2]))
+
+
 def check(init: SmallInit) -> None:
     """Raises UserError for one that cannot be made."""
     if not re.fullmatch(r"(?:/[\w.+-]+)+", init.path) or ".." in init.path:
@@ -136,3 +160,4 @@ def check(init: SmallInit) -> None:
     environment(init)
     list(mounts_of(init.mounts))
     list(parts_of(init.read_ahead))
+    seed_of(init)

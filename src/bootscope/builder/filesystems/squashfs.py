@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from bootscope.builder.filesystems import squashfs_tables
 from bootscope.builder.filesystems.model import FileSystem, Order, Piece, check_size, joined
+from bootscope.system.model import RootFs
 
 _HOW = ("-noappend", "-all-root", "-no-xattrs", "-no-progress", "-quiet")
 
 
 def make(order: Order) -> None:
     """The times are the build's: those of the folder and, by SOURCE_DATE_EPOCH, that of the image."""
-    order.context.run(["mksquashfs", order.folder(), order.image, *_HOW, *order.rootfs.options])
+    order.context.run(["mksquashfs", order.folder(), order.image, *_HOW, *_options(order.rootfs)])
     check_size(order)
 
 
@@ -23,8 +24,14 @@ def pieces(order: Order) -> Iterator[Piece]:
     The data comes first and does not depend on the tables, so it lies at the same place in both.
     """
     plain = order.context.scratch / "plain.squashfs"
-    order.context.run(["mksquashfs", order.folder(), plain, *_HOW, *order.rootfs.options, "-noI", "-noId"])
+    how = [*_HOW, *_options(order.rootfs), "-noI", "-noId"]
+    order.context.run(["mksquashfs", order.folder(), plain, *how])
     yield from joined(squashfs_tables.pieces(plain.read_bytes(), order.image.read_bytes()))
+
+
+def _options(rootfs: RootFs) -> list[str]:
+    block = ["-b", str(rootfs.block_bytes)] if isinstance(rootfs.block_bytes, int) else []
+    return [*rootfs.options, *block]
 
 
 KIND = FileSystem(make, pieces, ("mksquashfs",))

@@ -16,7 +16,7 @@ import msgspec
 
 from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
-from bootscope.builder.steps import falcon, fit, initramfs, nand_loader, payload, rootfs
+from bootscope.builder.steps import falcon, fit, initramfs, nand_loader, payload, rootfs, seed_sector
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
 from bootscope.devices import sunxi_boot_rom
@@ -67,6 +67,7 @@ def step(system: System, script: str, board: Board, name: str = "card") -> Step:
             copy_sparse(context.results["rootfs"] / rootfs.IMAGE, image, card.root_sector * SECTOR_BYTES)
         layout = [
             *_fixed_extents(context, card, loader),
+            *seed_sector.put(image, card),
             *_fat_extents(context, boot, card.boot_sector, files),
         ]
         if card.raw_sector:

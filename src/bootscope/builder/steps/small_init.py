@@ -12,11 +12,21 @@ from bootscope.builder.ids import file_sha256
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps.nolibc import compile_small
 from bootscope.core.errors import UserError
+from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import System, builds_kernel
-from bootscope.system.small_init import NOLIBC, SmallInit, command, environment, mounts_of, parts_of
+from bootscope.system.small_init import (
+    NOLIBC,
+    SmallInit,
+    command,
+    environment,
+    mounts_of,
+    parts_of,
+    seed_of,
+)
 
 NAME, PROGRAM = "small-init", "program"
 SOURCE = Path(__file__).with_name("first") / "small_init.c"
+SEED = SOURCE.with_name("seed.h")
 _PLAIN = frozenset(string.ascii_letters.encode() + string.digits.encode() + b" /._=,:+-")
 _PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
 """Where a shell that is the first program has its programs looked for; the kernel gives no such variable."""
@@ -43,6 +53,8 @@ def steps(system: System, arch: Architecture) -> list[Step]:
         )
 
     inputs: dict[str, object] = {"plan": plan, "source": file_sha256(SOURCE), "libc": init.libc}
+    if init.seed:
+        inputs["seed"] = file_sha256(SEED)
     needs = (f"unpack-{system.kernel.source}",) if small else ()
     return [Step(NAME, "first program", 1, work, inputs, needs, (compiler, arch.tools.tool("ld")))]
 
@@ -60,6 +72,9 @@ def text_of(init: SmallInit) -> str:
         lines += ["#define READ_AHEAD", "static const struct part parts[] = {"]
         lines += [f"\t{{{_quoted(p.path)}, {p.offset}UL, {p.size_bytes}UL}}," for p in parts]
         lines += ["\t{0, 0, 0},", "};"]
+    if seed := seed_of(init):
+        lines += [f"#define SEED_DEVICE {_quoted(seed.device)}"]
+        lines += [f"#define SEED_OFFSET {seed.sector * SECTOR_BYTES}L"]
     path = [] if any(line.startswith("PATH=") for line in given) else [_PATH]
     lines += _words("command", command(init)) + _words("given", [*path, *given])
     return "\n".join(lines) + "\n"
@@ -76,4 +91,5 @@ def _quoted(text: str) -> str:
 
 def sources(init: SmallInit) -> dict[str, str]:
     """What it is compiled from, for a build of somebody's own: path -> text."""
-    return {f"{NAME}/{SOURCE.name}": SOURCE.read_text(), f"{NAME}/plan.h": text_of(init)}
+    used = (SOURCE, SEED) if init.seed else (SOURCE,)
+    return {f"{NAME}/{path.name}": path.read_text() for path in used} | {f"{NAME}/plan.h": text_of(init)}

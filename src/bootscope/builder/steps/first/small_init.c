@@ -102,6 +102,10 @@ static void read_ahead(void)
 }
 #endif
 
+#ifdef SEED_DEVICE
+#include "seed.h"
+#endif
+
 int main(int argc, char **argv, char **envp)
 {
 	static char *environment[MOST_VARIABLES + 1];
@@ -112,6 +116,9 @@ int main(int argc, char **argv, char **envp)
 	for (const struct file_system *f = file_systems; f->target; f++)
 		if (mount(f->source, f->target, f->kind, f->flags, f->data))
 			complain("small-init: cannot mount ", f->target);
+#ifdef SEED_DEVICE
+	seed_kernel();
+#endif
 #ifdef READ_AHEAD
 	/*
 	 * What reads takes turn before all others: it only tells the kernel what to read, and what is told late
