@@ -41,9 +41,9 @@ test-full: setup-test-full
 	echo "ran: systems built from source (tests/lab). 'make test' runs everything else."; \
 	exit $$status
 
-# make campaigns   tests too long for CI: bisections of files, packages, configurations; the tools container (an hour)
+# make campaigns   tests too long for CI: bisections, searches on clusters, the other boards, the tools container (hours)
 campaigns: setup-test-full
-	$(PYTEST) -m campaign tests/prebuilt tests/lab
+	$(PYTEST) -m campaign -n $$(nproc) --dist loadfile tests/prebuilt tests/lab
 
 # make test-unit   only what needs no build and no boot (minutes)
 test-unit: setup-test

@@ -15,7 +15,7 @@ from bootscope.system.load import load_system, system_dir
 from tests.command import Bootscope, recorded_once
 from tests.unit.test_png import pixels
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 Recorded = tuple[Bootscope, dict[str, Any]]
 SYSTEM, LAST = "stock-player", '    "--disable-ffprobe",\n'
 BARS = ["grey", "yellow", "cyan", "green", "magenta", "red", "blue", "black"]

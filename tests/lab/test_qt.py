@@ -11,7 +11,7 @@ import pytest
 from tests.command import Bootscope, recorded_once
 from tests.unit.test_png import pixels
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 Recorded = tuple[Bootscope, dict[str, Any]]
 SYSTEM = "stock-qt"
 

@@ -80,7 +80,19 @@ CHAINS = [
 ]
 
 
-@pytest.fixture(scope="session", params=CHAINS, ids=lambda chain: chain.system)
+EACH_TIME = ("virt-arm64", "virt-riscv64", "q35")
+"""Boards that each change is tried on, one for each architecture beside the reference system's; the others
+are for `make campaigns`."""
+
+
+def _parameters(chains: list[Chain], each_time: tuple[str, ...]) -> list[Any]:
+    return [
+        pytest.param(one, id=one.system, marks=() if one.board in each_time else pytest.mark.campaign)
+        for one in chains
+    ]
+
+
+@pytest.fixture(scope="session", params=_parameters(CHAINS, EACH_TIME))
 def chain(request: pytest.FixtureRequest) -> Chain:
     found: Chain = request.param
     return found
@@ -155,7 +167,7 @@ def test_advice_for_a_boot_loader_is_for_boots_with_one(chain: Chain, boots: Rec
 
 
 @pytest.mark.parametrize(
-    "chain", [one for one in CHAINS if one.cpus >= 4], ids=lambda one: one.system, indirect=True
+    "chain", _parameters([one for one in CHAINS if one.cpus >= 4], EACH_TIME[:1]), indirect=True
 )
 def test_four_cpus_are_equal_to_the_nanosecond_too(chain: Chain, tmp_path: Path) -> None:
     """Each record says which CPU it is of, and all of them come to run what the kernel has."""
@@ -180,7 +192,9 @@ def test_four_cpus_are_equal_to_the_nanosecond_too(chain: Chain, tmp_path: Path)
     ("system", "board"),
     [
         ("debian-arm64", "virt-arm64:core=cortex-a53:guest-clock=core"),
-        ("debian-riscv64", "virt-riscv64:core=sifive-u54:guest-clock=core"),
+        pytest.param(
+            *("debian-riscv64", "virt-riscv64:core=sifive-u54:guest-clock=core"), marks=pytest.mark.campaign
+        ),
     ],
 )
 def test_the_guest_may_have_the_clock_of_a_core(bootscope: Bootscope, system: str, board: str) -> None:

@@ -21,7 +21,7 @@ from bootscope.timeline.core_time import Timing
 from tests.command import Bootscope
 from tests.unit.real_boards import heard, keep_measured, profile, varied
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 A8 = "cortex-a8"
 INSTRUCTION_TRUE, LATENCY_TRUE, POWER_TRUE_NS = 1400, 240, 350_000_000
 

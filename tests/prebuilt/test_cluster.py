@@ -15,7 +15,7 @@ import pytest
 
 from tests.command import Bootscope
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 
 ONLY = ("--only", "init-app-first,init-single-script,kernel-printk-diet")
 """What needs no compiling: one that changes the picture, one that saves, one that saves nothing here."""

@@ -27,6 +27,7 @@ importlib.metadata.version = lambda name: "2024.1.0" if name == "distributed" el
 """
 
 
+@pytest.mark.campaign
 def test_over_tls_with_certificates_of_the_team(
     bootscope: Bootscope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ def boots(worker: int) -> bool:
     return False
 
 
+@pytest.mark.campaign
 def test_a_scheduler_that_dies_ends_the_verb_and_loses_nothing(bootscope: Bootscope, tmp_path: Path) -> None:
     only = ("--only", "init-single-script")
     with dask(tmp_path / "dask") as cluster:

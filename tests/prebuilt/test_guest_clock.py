@@ -35,6 +35,7 @@ def _boot(bootscope: Bootscope, run: str) -> StoredBoot:
     return Store(bootscope.store).load(run).boots[0]
 
 
+@pytest.mark.campaign
 def test_two_boots_are_equal_under_load(bootscope: Bootscope, recorded: tuple[Bootscope, str, str]) -> None:
     looks, clock, _ = recorded
     with busy():
