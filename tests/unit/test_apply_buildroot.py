@@ -43,6 +43,12 @@ def test_what_buildroot_decides_itself_is_told_to_buildroot() -> None:
     assert any("uboot.falcon = True" in line for line in out.lost)
 
 
+def test_the_size_of_squashfs_blocks_is_a_choice_of_buildroots() -> None:
+    out = output("buildroot", Change(settings={"rootfs.block_bytes": 65536}))
+    assert "BR2_TARGET_ROOTFS_SQUASHFS_BS_64K=y" in lines(out, "board/fast/buildroot.fragment")
+    assert not out.lost
+
+
 def test_a_file_system_that_buildroot_does_not_make_is_told() -> None:
     out = output("buildroot", Change(settings={"rootfs.filesystem": "ubifs"}))
     assert "rootfs.filesystem = ubifs" in out.lost

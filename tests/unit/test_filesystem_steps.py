@@ -20,6 +20,7 @@ from bootscope.core.process import search_path
 from bootscope.core.tools import OPTIONAL_TOOLS, TOOLS
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.filesystems import DRIVERS
+from bootscope.system.load import check_system
 
 from .lab_scenes import stock
 from .test_filesystems import order, with_entry
@@ -87,6 +88,26 @@ def test_an_image_that_is_too_large_is_refused(tmp_path: Path) -> None:
     check_size(Order(made.context, made.rootfs, {}, made.image, sectors))
     with pytest.raises(ToolError, match="there is room for"):
         check_size(Order(made.context, made.rootfs, {}, made.image, sectors - 1))
+
+
+@pytest.mark.parametrize("size", [4096, 65536, 1 << 20])
+def test_squashfs_has_pieces_of_the_size_that_is_asked_for(tmp_path: Path, size: int) -> None:
+    made = order(tmp_path, "squashfs")
+    wanted = msgspec.structs.replace(made.rootfs, block_bytes=size)
+    changed = Order(made.context, wanted, made.entries, made.image, made.sectors)
+    KINDS["squashfs"].make(changed)
+    assert Superblock.read(made.image.read_bytes()).block_bytes == size
+    assert list(KINDS["squashfs"].pieces(changed))
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("ext4", 65536), ("squashfs", 2048), ("squashfs", 65537), ("squashfs", 1 << 21)]
+)
+def test_a_size_that_no_squashfs_has_is_refused(kind: str, size: int) -> None:
+    loaded = stock()
+    wanted = msgspec.structs.replace(loaded.system.rootfs, filesystem=kind, block_bytes=size)
+    with pytest.raises(UserError, match=r"rootfs\.block_bytes.*power of two from 4096"):
+        check_system(msgspec.structs.replace(loaded.system, rootfs=wanted), loaded.path)
 
 
 def test_options_that_a_tool_does_not_know_are_an_error_with_its_words(tmp_path: Path) -> None:

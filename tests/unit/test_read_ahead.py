@@ -31,6 +31,9 @@ def test_what_nobody_wanted_is_left_out_but_small_gaps(store: Store) -> None:
 def test_a_compressed_block_is_read_whole(store: Store) -> None:
     found = reading(store, (A,), ((A, 1, 2), (A, 40, 2)), None, **{"rootfs.filesystem": "squashfs"})
     assert files_read(found) == f"0 262144 {A}"
+    small = {"rootfs.filesystem": "squashfs", "rootfs.block_bytes": "16384"}
+    found = reading(store, (A,), ((A, 1, 2), (A, 40, 2)), None, **small)
+    assert files_read(found) == f"0 16384 {A}\n163840 16384 {A}"
 
 
 def test_what_is_no_file_of_the_root_is_not_read_ahead(store: Store) -> None:
