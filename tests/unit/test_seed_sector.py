@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A seed of random numbers in a sector of the card: what the image has there, and what the small first program
-does with it, compiled for this computer and run on files."""
+"""A seed of random numbers in a sector of the card: what the image has there, and what the small first
+program does with it, compiled for this computer and run on files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def first_program(tmp_path: Path, card: Path) -> Path:
     init = SmallInit(path="/init", command="/bin/echo runs", seed=f"/dev/card {PLACE}", libc=GLIBC)
     (tmp_path / "plan.h").write_text(small_init.text_of(init).replace("/dev/card", str(card)))
     (tmp_path / "credited.c").write_text(CREDITED)
-    options = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wl,--wrap=ioctl", f"-I{tmp_path}", "-o", str(tmp_path / "init")]
+    options = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wl,--wrap=ioctl", f"-I{tmp_path}"]
+    options += ["-o", str(tmp_path / "init")]
     subprocess.run(["gcc", *options, small_init.SOURCE, tmp_path / "credited.c"], check=True)
     return tmp_path / "init"
 
