@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, Settings, apply, conflicts
 from bootscope.system.model import System
+from bootscope.system.small_init import SmallInit
 
 from .lab_scenes import stock
 
@@ -321,3 +322,16 @@ def test_a_change_made_twice_is_made_once(change: Change, before: list[Change]) 
 @given(_CHANGES)
 def test_a_change_survives_being_written_out(change: Change) -> None:
     assert msgspec.json.decode(msgspec.json.encode(change), type=Change) == change
+
+
+def test_a_change_may_add_to_a_section_that_a_later_one_begins() -> None:
+    """As their names have it: a seed for the small first program comes before the program."""
+    begins = {"small_init.path": "/sbin/small-init", "small_init.command": "/usr/bin/testcard"}
+    adds = {"small_init.seed": "/dev/mmcblk0 2046"}
+    changes = {"early-random-seed": Change(settings=adds), "init-replace-by-app": Change(settings=begins)}
+    init = apply(STOCK, changes).small_init
+    assert isinstance(init, SmallInit)
+    assert (init.path, init.seed) == ("/sbin/small-init", "/dev/mmcblk0 2046")
+    assert apply(STOCK, dict(reversed(changes.items()))) == apply(stock().system, changes)
+    with pytest.raises(UserError, match=r"a change of small_init\.seed gives an invalid system.*`path`"):
+        apply(STOCK, {"one": changes["early-random-seed"], "other": Change(settings={"title": "a"})})

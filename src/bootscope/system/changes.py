@@ -8,7 +8,7 @@ changes that want different things of the same setting can be told apart from tw
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -143,7 +143,8 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
     refuse_configuring(system, changes)
     for change in changes.values():
         system = _applied(system, change)
-    return system
+    # All settings at once: one change may add to a section that only another one begins.
+    return _with_settings(system, [change.settings for change in changes.values() if change.settings])
 
 
 def refuse_configuring(system: System, changes: Mapping[str, Change]) -> None:
@@ -172,7 +173,7 @@ def _applied(system: System, change: Change) -> System:
     options = with_words(
         s.application.compiler_options, change.compiler_options, change.compiler_options_drop
     )
-    s = replace(
+    return replace(
         s,
         kernel=kernel,
         uboot=replace(s.uboot, config={**s.uboot.config, **change.uboot}),
@@ -185,7 +186,6 @@ def _applied(system: System, change: Change) -> System:
             remove=tuple(dict.fromkeys((*s.rootfs.remove, *change.remove))),
         ),
     )
-    return _with_settings(s, change.settings) if change.settings else s
 
 
 def _left(there: Mapping[str, str], gone: tuple[str, ...], replaced: Iterable[str]) -> dict[str, str]:
@@ -233,9 +233,11 @@ def _whole(value: Any, there: Any) -> Any:
     return (*value[:at], *found, *value[at + 1 :])
 
 
-def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
+def _with_settings(system: System, settings: Sequence[Mapping[str, Any]]) -> System:
+    if not settings:
+        return system
     table = msgspec.to_builtins(system)
-    for key, value in settings.items():
+    for key, value in (pair for one in settings for pair in one.items()):
         own = next((name for name in _OWN_KEYS if key == name or key.startswith(f"{name}.")), None)
         if own:
             raise UserError(f"{printable(key)} cannot be changed as a setting", hint=_OWN_KEYS[own])
@@ -249,7 +251,9 @@ def _with_settings(system: System, settings: Mapping[str, Any]) -> System:
     try:
         return msgspec.convert(table, System)
     except msgspec.ValidationError as error:
-        names = ", ".join(settings)
+        keys = dict.fromkeys(key for one in settings for key in one)
+        at = str(error).partition("`$.")[2]
+        names = ", ".join([key for key in keys if at.startswith(key.partition(".")[0])] or keys)
         raise UserError(
             f"a change of {printable(names)} gives an invalid system: {printable(str(error))}"
         ) from error
