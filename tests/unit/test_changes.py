@@ -326,8 +326,8 @@ def test_a_change_survives_being_written_out(change: Change) -> None:
 
 def test_a_change_may_add_to_a_section_that_a_later_one_begins() -> None:
     """As their names have it: a seed for the small first program comes before the program."""
-    begins = {"small_init.path": "/sbin/small-init", "small_init.command": "/usr/bin/testcard"}
-    adds = {"small_init.seed": "/dev/mmcblk0 2046"}
+    begins: Settings = {"small_init.path": "/sbin/small-init", "small_init.command": "/usr/bin/testcard"}
+    adds: Settings = {"small_init.seed": "/dev/mmcblk0 2046"}
     changes = {"early-random-seed": Change(settings=adds), "init-replace-by-app": Change(settings=begins)}
     init = apply(STOCK, changes).small_init
     assert isinstance(init, SmallInit)

@@ -33,6 +33,7 @@ ALLOWED = {
     ("audit/pitfalls/checks/kernel.py", "a card"): LINUX,
     ("audit/pitfalls/checks/kernel.py", "a system on chip"): "Linux's names of all families of chips",
     ("inventory/loader_script.py", "a card"): "says by an example what the field holds",
+    ("inventory/root_disk.py", "a card"): LINUX,
     ("loaders/uboot.py", "a card"): "the id of a technique",
     ("readers/bootchart_load.py", "a card"): LINUX,
     ("cli/serve.py", "a register"): NETWORK,

@@ -144,7 +144,7 @@ def seed_of(init: SmallInit) -> SeedPlace | None:
     if not found:
         raise UserError(
             f"small_init.seed: expected DEVICE SECTOR, got '{printable(init.seed)}'",
-            hint="for example: /dev/mmcblk0 2046",
+            hint="for example: /dev/sda 2046",
         )
     return SeedPlace(found[1], int(found[2]))
 
