@@ -328,10 +328,10 @@ def test_a_change_may_add_to_a_section_that_a_later_one_begins() -> None:
     """As their names have it: a seed for the small first program comes before the program."""
     begins: Settings = {"small_init.path": "/sbin/small-init", "small_init.command": "/usr/bin/testcard"}
     adds: Settings = {"small_init.seed": "/dev/mmcblk0 2046"}
-    changes = {"early-random-seed": Change(settings=adds), "init-replace-by-app": Change(settings=begins)}
+    changes = {"a-seed": Change(settings=adds), "init-replace-by-app": Change(settings=begins)}
     init = apply(STOCK, changes).small_init
     assert isinstance(init, SmallInit)
     assert (init.path, init.seed) == ("/sbin/small-init", "/dev/mmcblk0 2046")
     assert apply(STOCK, dict(reversed(changes.items()))) == apply(stock().system, changes)
     with pytest.raises(UserError, match=r"a change of small_init\.seed gives an invalid system.*`path`"):
-        apply(STOCK, {"one": changes["early-random-seed"], "other": Change(settings={"title": "a"})})
+        apply(STOCK, {"one": changes["a-seed"], "other": Change(settings={"title": "a"})})

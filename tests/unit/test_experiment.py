@@ -257,9 +257,7 @@ def test_every_way_is_found_or_left_out_with_a_reason(some: Recorded) -> None:
     recipes = [title(t, recipe) for t in techniques().values() for recipe in t.recipes]
     assert sorted([*specs(found.findings), *found.not_for_us, *found.unknown]) == sorted(recipes)
     # This kernel has no symbols that would tell who waits for random numbers.
-    assert found.unknown == {
-        "early-random-seed=sector-init": "a boot that may show a wait for random numbers"
-    }
+    assert found.unknown == {"random-seed-on-card=init": "a boot that may show a wait for random numbers"}
     assert found.not_for_us["kernel-compression=gzip"] == "already in effect"
     assert all(found.not_for_us.values())
 

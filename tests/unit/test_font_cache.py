@@ -57,7 +57,10 @@ def root_of_this_computer() -> dict[PurePosixPath, Entry]:
 
 def test_fontconfig_takes_the_cache_for_good(tmp_path: Path) -> None:
     there = root_of_this_computer()
-    made = {entry.path: entry for entry in font_cache.entries(context(tmp_path / "one"), there, X86)}
+    made = {
+        entry.path: entry
+        for entry in font_cache.entries(context(tmp_path / "one"), there, X86, font_cache.tools(there))
+    }
     assert made
     assert all(path.parent == font_cache.FOLDER and path.suffix.startswith(".cache-") for path in made)
     root = tmp_path / "root"
@@ -84,7 +87,7 @@ def test_it_is_the_same_in_any_folder_and_names_none(tmp_path: Path) -> None:
     one, other = (
         {
             entry.path: entry.source.read_bytes()
-            for entry in font_cache.entries(context(tmp_path / name), there, X86)
+            for entry in font_cache.entries(context(tmp_path / name), there, X86, font_cache.tools(there))
             if entry.source
         }
         for name in ("one", "another")
@@ -93,10 +96,22 @@ def test_it_is_the_same_in_any_folder_and_names_none(tmp_path: Path) -> None:
     assert not any(str(tmp_path).encode() in data for data in one.values())
 
 
+def test_what_makes_it_need_not_be_in_the_image(tmp_path: Path) -> None:
+    there = root_of_this_computer()
+    tools = font_cache.tools(there)
+    assert font_cache.PROGRAM in tools
+    image = {path: entry for path, entry in there.items() if path not in tools}
+    whole, bare = (
+        {entry.path for entry in font_cache.entries(context(tmp_path / name), entries, X86, tools)}
+        for name, entries in (("whole", there), ("bare", image))
+    )
+    assert bare == whole
+
+
 def test_without_the_program_nothing_can_be_made(tmp_path: Path) -> None:
     there = {path: entry for path, entry in root_of_this_computer().items() if path != font_cache.PROGRAM}
     with pytest.raises(UserError, match="no /usr/bin/fc-cache"):
-        list(font_cache.entries(context(tmp_path), there, X86))
+        list(font_cache.entries(context(tmp_path), there, X86, font_cache.tools(there)))
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

@@ -25,19 +25,30 @@ _NEEDED = ("usr/share/fonts", "usr/local/share/fonts", "usr/share/fontconfig", "
 """Folders of which it reads all."""
 
 
-def entries(context: Context, there: Mapping[PurePosixPath, Entry], arch: Architecture) -> Iterator[Entry]:
-    """The files of the cache, for the fonts in a root file system: `there` by path without the leading slash.
+def tools(there: Mapping[PurePosixPath, Entry]) -> dict[PurePosixPath, Entry]:
+    """fc-cache and its libraries, of a root file system from which they may be left out afterwards."""
+    return {path: entry for path, entry in there.items() if path == PROGRAM or _is_library(path)}
+
+
+def entries(
+    context: Context,
+    there: Mapping[PurePosixPath, Entry],
+    arch: Architecture,
+    made_by: Mapping[PurePosixPath, Entry],
+) -> Iterator[Entry]:
+    """The files of the cache, for the fonts in a root file system: `there` by path without the leading slash;
+    `made_by` has :func:`tools` of it.
 
     A cache is good as long as the folder of its fonts has the time that it says: that of the build, which all
     kinds of images give their folders. Raises UserError where there is no fc-cache, ToolError where it fails.
     """
-    if PROGRAM not in there:
+    if PROGRAM not in made_by:
         raise UserError(
             f"the root file system has no /{PROGRAM}, which would make the cache of its fonts",
             hint="add the package fontconfig, or leave rootfs.font_cache out",
         )
     root = context.scratch / "fonts"
-    lay_out(_chosen(there), root)
+    lay_out(_chosen({**made_by, **there}), root)
     # Given the root as a system root, it writes no path of this computer into the cache.
     command: list[str | Path] = [
         arch.tools.qemu_user,
@@ -71,7 +82,10 @@ def _chosen(there: Mapping[PurePosixPath, Entry]) -> dict[PurePosixPath, Entry]:
 
 def _needed(path: PurePosixPath) -> bool:
     text = str(path)
-    library = ".so" in path.name and text.startswith(("lib", "usr/lib"))
     inside = any(text == folder or text.startswith(f"{folder}/") for folder in _NEEDED)
     # /lib and /lib64 may be links into /usr.
-    return library or inside or path == PROGRAM or (text.startswith("lib") and "/" not in text)
+    return _is_library(path) or inside or path == PROGRAM or (text.startswith("lib") and "/" not in text)
+
+
+def _is_library(path: PurePosixPath) -> bool:
+    return ".so" in path.name and str(path).startswith(("lib", "usr/lib"))

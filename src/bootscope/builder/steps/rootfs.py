@@ -216,12 +216,13 @@ def collect(
         add(entry)
     for entry in _own(context, overlay, application_path):
         add(entry)
+    fonts = font_cache.tools(entries)
     for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
     for entry in written(context, rootfs):
         _make_room(entries, entry)
         add(entry)
-    for entry in _cached(context, rootfs, entries, arch):
+    for entry in _cached(context, rootfs, entries, arch, fonts):
         add(entry)
     return entries
 
@@ -243,6 +244,7 @@ def packaged(
     for entry in chain(packages.entries(context.results[packages.NAME]), base, own):
         tree.add(entry)
     entries = tree.entries
+    fonts = font_cache.tools(entries)
     for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
     for entry in written(context, rootfs):
@@ -250,21 +252,26 @@ def packaged(
         tree.add(entry)
     for entry in [entry for entry in packages.set_up(context, entries) if entry.path not in entries]:
         tree.add(entry)
-    for entry in _cached(context, rootfs, entries, arch):
+    for entry in _cached(context, rootfs, entries, arch, fonts):
         tree.add(entry)
     return entries
 
 
 def _cached(
-    context: Context, rootfs: RootFs, entries: Mapping[PurePosixPath, Entry], arch: Architecture
+    context: Context,
+    rootfs: RootFs,
+    entries: Mapping[PurePosixPath, Entry],
+    arch: Architecture,
+    fonts: Mapping[PurePosixPath, Entry],
 ) -> Iterator[Entry]:
-    """The loader's list of libraries, and what is known of the fonts, where that is wanted."""
+    """The loader's list of libraries, and what is known of the fonts, where that is wanted; `fonts`: what
+    finds that out."""
     if rootfs.library_cache is True:
         source = context.scratch / library_cache.PATH.name
         source.write_bytes(library_cache.content(entries, arch))
         yield Entry(library_cache.PATH, source=source)
     if rootfs.font_cache is True:
-        yield from font_cache.entries(context, entries, arch)
+        yield from font_cache.entries(context, entries, arch, fonts)
 
 
 def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Entry]:
