@@ -14,7 +14,7 @@ from bootscope.capture.stream import Bytes, read
 from bootscope.core.paths import cache_dir
 from tests.command import Bootscope, recorded_once
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 Recorded = tuple[Bootscope, dict[str, Any]]
 SYSTEM = "debian-systemd"
 ANEW = ("packages", "initramfs", "rootfs", "card")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.command import Bootscope
 
-pytestmark = pytest.mark.boot
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 
 
 def test_the_table_of_quiet_kernels_comes_out_as_it_was_kept(bootscope: Bootscope) -> None:
