@@ -10,7 +10,7 @@ import pytest
 
 from tests.command import ROOT, Bootscope
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 FILES = {
     "stock": "optimized.json",
     "debian-arm64": "optimized-arm64.json",
@@ -21,13 +21,7 @@ AT_LEAST = {"stock": 30, "debian-arm64": 25, "debian-riscv64": 25, "debian-syste
 """How many times as fast, from the first instruction that is seen."""
 
 
-@pytest.mark.parametrize(
-    "system",
-    [
-        pytest.param(system, marks=() if system == "debian-arm64" else pytest.mark.campaign)
-        for system in FILES
-    ],
-)
+@pytest.mark.parametrize("system", FILES)
 def test_try_takes_what_optimize_accepted(bootscope: Bootscope, system: str) -> None:
     path = ROOT / "src/bootscope/techniques" / FILES[system]
     searched: dict[str, Any] = json.loads(path.read_text())
