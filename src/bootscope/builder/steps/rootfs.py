@@ -264,8 +264,7 @@ def _cached(
     arch: Architecture,
     fonts: Mapping[PurePosixPath, Entry],
 ) -> Iterator[Entry]:
-    """The loader's list of libraries, and what is known of the fonts, where that is wanted; `fonts`: what
-    finds that out."""
+    """The loader's list of libraries, and what `fonts` finds out of the fonts, where that is wanted."""
     if rootfs.library_cache is True:
         source = context.scratch / library_cache.PATH.name
         source.write_bytes(library_cache.content(entries, arch))
