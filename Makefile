@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo    a first report: boots a system that Debian has built, writes report.html (5 minutes)
-# make test    sets up, then runs the tests that a change needs: real tools, real boots, no compiling (15 minutes)
+# make test    sets up, then runs the tests that a change needs: real tools, real boots, no compiling (up to an hour)
 .PHONY: agent campaigns demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce stories measure optimize
 
 VENV := .venv

@@ -197,7 +197,7 @@ class BusyBox(Setting, frozen=True):
 
 
 SQUASHFS_BLOCKS = tuple(1 << n for n in range(12, 21))
-"""Sizes in bytes of what SquashFS packs as one piece."""
+"""The block sizes that SquashFS has, in bytes."""
 
 
 class RootFs(Setting, frozen=True):
@@ -207,8 +207,8 @@ class RootFs(Setting, frozen=True):
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
     `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it. `font_cache`: what
     fontconfig has found out of the fonts, as fc-cache makes it.
-    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one. `block_bytes`: what
-    SquashFS packs as one piece, a power of two from 4096 to 1048576; unset: 131072, as mksquashfs does it.
+    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one. `block_bytes`: the
+    block size of SquashFS, a power of two from 4096 to 1048576; unset: 131072, mksquashfs's default.
     """
 
     overlay: str
