@@ -285,6 +285,10 @@ def test_the_headline_does_not_hold_the_time_that_it_took_to_reach_the_switch(
 ) -> None:
     board = fake(lambda b: None)
     child = bootscope.start("record", "--board", f"serial:{board.port}", "--json")
+    for _ in range(600):  # the recorder is ready
+        time.sleep(0.05)
+        if any(b"begin" in tap.read_bytes() for tap in bootscope.store.glob("runs/*/boots/001/console.tap")):
+            break
     time.sleep(3)  # somebody walks to the board
     board.says(HELLO, 0.02)
     out, err = child.communicate(timeout=60)

@@ -30,16 +30,16 @@ class Moment:
     exact: bool
 
 
-def moment(evidence: Evidence, asked: str) -> Moment:
-    """A moment that was asked for: board time as 2.345s, 12 ms, 2.345 (seconds), or a milestone.
+def moment(evidence: Evidence, asked: str, option: str = "--at") -> Moment:
+    """A moment that was asked for by an option: board time as 2.345s, 12 ms, 2.345 (seconds), or a milestone.
 
     Raises UserError for what is neither, and for a time that the boot does not have.
     """
-    board_ns = _board_ns(evidence, asked)
+    board_ns = _board_ns(evidence, asked, option)
     last, records = len(evidence.records) - 1, evidence.recorded
     if not 0 <= board_ns <= evidence.clock.before(last):
         end = seconds(evidence.clock.before(last), 9)
-        raise UserError(f"--at {asked}: the boot was recorded from 0 to {end} s of board time")
+        raise UserError(f"{option} {asked}: the boot was recorded from 0 to {end} s of board time")
     index = evidence.index_at(board_ns)
     if evidence.clock.before(index) == board_ns:
         return Moment(board_ns, records[index].time_ns, "", True)
@@ -57,7 +57,7 @@ def moment(evidence: Evidence, asked: str) -> Moment:
     return Moment(board_ns, records[before].time_ns + inside, "", took == virtual)
 
 
-def _board_ns(evidence: Evidence, asked: str) -> int:
+def _board_ns(evidence: Evidence, asked: str, option: str) -> int:
     milestones = evidence.timeline.milestones
     if asked in milestones:
         return milestones[asked]
@@ -65,7 +65,7 @@ def _board_ns(evidence: Evidence, asked: str) -> int:
     if not match:
         close = similar(asked, milestones)
         raise UserError(
-            f"--at {asked}: neither a time nor a milestone of this boot",
+            f"{option} {asked}: neither a time nor a milestone of this boot",
             hint=f"2.345s, 345ms, or {' or '.join(close or list(milestones))}",
         )
     whole, part, unit = match[1], match[2] or "", _UNITS_NS[match[3] or "s"]

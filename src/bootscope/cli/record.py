@@ -162,7 +162,7 @@ class Record(Verb):
         (name,) = args.system
         board_options.refuse_real_options(args, name)
         loaded = load_system(name)
-        board = _board_of(loaded, args.board)
+        board = board_of(loaded, args.board)
         until = args.until or default_until(loaded.system)
         if until not in (known := milestones(loaded.system, board.boot_loader)):
             raise unknown("milestone", until, known)
@@ -173,7 +173,7 @@ class Record(Verb):
         return _tell(args.json, run, partial(_figures, run), _sameness(run))
 
 
-def _board_of(loaded: LoadedSystem, wanted: str) -> Board:
+def board_of(loaded: LoadedSystem, wanted: str) -> Board:
     """The board that was wanted, else the system's own. Raises UserError for one that it is not built for."""
     own = load_board(loaded.system.board)
     board = load_board(wanted) if wanted else own

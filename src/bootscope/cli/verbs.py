@@ -25,6 +25,10 @@ VERBS: dict[str, tuple[str, str]] = {
         "check a run against budgets and a baseline, for CI (exit code 3: missed)",
     ),
     "bisect": ("bisect:Bisect", "find the commit, symbol, package or file that makes the boot slower"),
+    "soak": (
+        "soak:Soak",
+        "cut the power at random moments, and check the file systems and the next boot",
+    ),
     "history": ("history:History", "show a milestone or phase over commits or days, and where it changed"),
     "report": (
         "report:Report",
@@ -85,7 +89,7 @@ GROUPS = {
     "Measure": ("record", "import", "calibrate"),
     "Understand": ("show", "compare", "report", "serve", "export", "image", "debug"),
     "Shorten": ("audit", "what-if", "try", "optimize", "trim", "apply"),
-    "Guard": ("check", "history", "bisect"),
+    "Guard": ("check", "history", "bisect", "soak"),
     "Learn": ("techniques", "pitfalls", "reproduce", "help"),
     "Manage": (
         "list",

@@ -109,7 +109,7 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
         return self.caches is not None and self.caches.switched is True
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        flash = f"format={media.card_format},file={in_option(media.card)},snapshot=on"
+        flash = f"format={media.card_format},file={in_option(media.card)},{media.writes}"
         # QEMU has memory at the CPU's first address, where a board has a view of its flash.
         first = ("-device", f"loader,addr={self.base:#x},cpu-num=0") if self.begins is True else ()
         return ("-drive", f"if=pflash,unit={self.unit},{flash}", *first)

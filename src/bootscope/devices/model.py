@@ -95,7 +95,8 @@ class Media:
     `loader`: a boot loader or firmware that is not on the card. `initramfs`: one that is not a part of the
     kernel. `video`: firmware of the graphics card. `card_format`: what QEMU calls the form of the card's
     file. `has_card`: whether there is a card at all. `device_tree`: where the emulator makes none itself.
-    `nand`: what is put into the memory that stands for a chip.
+    `nand`: what is put into the memory that stands for a chip. `keeps`: what the guest writes stays in the
+    card's file; else the file is only read.
     """
 
     card: Path
@@ -108,6 +109,13 @@ class Media:
     video: Path | None = None
     device_tree: Path | None = None
     nand: Path | None = None
+    keeps: bool = False
+
+    @property
+    def writes(self) -> str:
+        """QEMU's options for what becomes of writes to the card's file. Nothing waits for the disk of this
+        computer: what a guest has written is in the file when the emulator ends."""
+        return "snapshot=off,cache=unsafe" if self.keeps else "snapshot=on"
 
 
 def in_option(path: Path) -> str:

@@ -13,5 +13,5 @@ class Sdhci(SdhciPci, frozen=True, tag="sdhci", tag_field="kind"):
     slot: int = 0
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        card = f"format={media.card_format},file={in_option(media.card)},snapshot=on"
+        card = f"format={media.card_format},file={in_option(media.card)},{media.writes}"
         return ("-drive", f"if=sd,index={self.slot},{card}")

@@ -42,7 +42,7 @@ class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
         return medium.cost_ns(size_bytes)
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},snapshot=on"
+        drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},{media.writes}"
         return ("-drive", drive, "-device", "sdhci-pci", "-device", "sd-card,drive=card")
 
 

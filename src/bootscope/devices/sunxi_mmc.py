@@ -36,7 +36,7 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
         return medium.cost_ns(size_bytes)
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        return ("-drive", f"file={in_option(media.card)},format={media.card_format},if=sd,snapshot=on")
+        return ("-drive", f"file={in_option(media.card)},format={media.card_format},if=sd,{media.writes}")
 
 
 class SunxiMmcDecoder:

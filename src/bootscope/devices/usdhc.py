@@ -22,7 +22,7 @@ class Usdhc(SdhciPci, frozen=True, tag="usdhc", tag_field="kind"):
         return UsdhcDecoder(name, sd_card.byte_addressed(medium_bytes))
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        card = f"format={media.card_format},file={in_option(media.card)},snapshot=on"
+        card = f"format={media.card_format},file={in_option(media.card)},{media.writes}"
         return ("-drive", f"if=sd,bus={self.bus},{card}")
 
 

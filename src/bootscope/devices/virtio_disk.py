@@ -43,7 +43,7 @@ class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
         return medium.cost_ns(size_bytes)
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},snapshot=on"
+        drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},{media.writes}"
         # Requests are taken where the guest asks for them, and not by another thread when it gets to them.
         here = "virtio-mmio.ioeventfd=off"
         return (

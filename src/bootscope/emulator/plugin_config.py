@@ -65,6 +65,8 @@ class Limits:
     """Whether all system calls of all processes are recorded (syscall_probes.py)."""
     timing: tuple[Core, ...] = ()
     """Cores for which a boot is done again, to count what their caches make of it (timing_pass.py)."""
+    cut: bool = False
+    """Whether `limit_ns` is when the power is cut: the boot does not end at its milestone."""
 
 
 @dataclass
@@ -145,7 +147,7 @@ def watch(
         _add_stacks(w, board, programs, limits)
     if limits.usage_after_ns is not None:
         _add_usage(w, frame_path.with_name(USAGE), limits.usage_after_ns, programs)
-    _add_stops(w, until, board)
+    _add_stops(w, until, board, limits)
     return w
 
 
@@ -329,11 +331,14 @@ def _add_usage(w: Watch, path: Path, after_ns: int, programs: Programs) -> None:
         w.lines.append(f"owner {starts[0]} {named}+{tgid} {switches[0]} {to}+{tgid}")
 
 
-def _add_stops(w: Watch, until: str, board: Board) -> None:
+def _add_stops(w: Watch, until: str, board: Board, limits: Limits) -> None:
     def numbers_of(names: dict[int, str], wanted: str) -> list[int]:
         return [number for number, name in names.items() if name == wanted]
 
+    w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]
     declared = numbers_of(w.texts, MILESTONE_TEXT + until)
+    if limits.cut:
+        return
     if declared:
         w.lines += [f"stop text {number}" for number in declared]
     elif until in screen_probes.STOPS:
@@ -344,4 +349,3 @@ def _add_stops(w: Watch, until: str, board: Board) -> None:
         if not hooks:
             raise UserError(f"milestone {until} cannot be observed: the kernel has no symbol for it")
         w.lines += [f"stop hook {hook}" for hook in hooks]
-    w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -29,6 +28,7 @@ from bootscope.capture.record import BootEnd, BootInfo, RunInfo
 from bootscope.capture.store import Store
 from bootscope.core import tools
 from bootscope.core.errors import UserError
+from bootscope.core.host import host_facts
 from bootscope.core.text import seconds, visible
 from bootscope.emulator import core_clock, initcall_table, qemu, standstill, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
@@ -71,6 +71,10 @@ class Task:
     limits: Limits = field(default_factory=Limits)
 
 
+Each = Callable[[int, BootInfo | None], Task | None]
+"""What boot N of a run is, from 1, after the one before it; None ends the run."""
+
+
 @dataclass(frozen=True)
 class Order:
     """The same of a system that was built."""
@@ -87,11 +91,18 @@ class Order:
 
 def record_run(store: Store, order: Order, observer: Observer, run_id: str = "") -> str:
     """Records a system that was built, and returns the run; raises what :func:`record_boots` does."""
-    return record_boots(store, _task(order), observer, run_id)
+    return record_boots(store, task_of(order), observer, run_id)
 
 
-def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "") -> str:
-    """Records and returns the id of the run: `run_id`, whose folder is empty, or a new one.
+def record_boots(
+    store: Store,
+    task: Task,
+    observer: Observer,
+    run_id: str = "",
+    each: Each | None = None,
+) -> str:
+    """Records and returns the id of the run: `run_id`, whose folder is empty, or a new one. `each`: asked
+    what each boot is to be, where boots of a run differ.
 
     Raises UserError for an unknown milestone, ToolError when QEMU is missing or too old. A boot that
     panics, hangs or dies is no error here: it is stored and says so.
@@ -107,9 +118,13 @@ def record_boots(store: Store, task: Task, observer: Observer, run_id: str = "")
         made = _watch(task, path / "boots" / "000")
         run = _describe(store, task, made, run_id, now, version)
         record.write_json(path / "run.json", run)
+        info = None
         for number in range(1, task.boots + 1):
+            this = each(number, info) if each else task
+            if not this:
+                break
             observer.boot_begins(number, task.boots)
-            info = _one_boot(task, run, path, number, observer)
+            info = _one_boot(this, run, path, number, observer)
             observer.boot_ended(info)
             if number == 1 and info.complete:
                 _count(task, run, path / "boots" / "001", info, observer)
@@ -128,7 +143,7 @@ def counting(task: Task) -> Task:
 def count_boot(order: Order, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
     """The counting passes of an order, of a boot in the store that was recorded from the same build: what was
     counted is kept beside it. Raises what timing_pass.count does."""
-    _count(_task(order), run, folder, info, observer)
+    _count(task_of(order), run, folder, info, observer)
 
 
 def stand(
@@ -136,12 +151,13 @@ def stand(
 ) -> contextlib.AbstractContextManager[standstill.Standing]:
     """The machine of an order, as it stands still at a virtual time of a boot in the store that was recorded
     from the same build (its folder, what is known of it). Raises what standstill.standing does."""
-    task = _task(order)
+    task = task_of(order)
     made = partial(_watch, task)
     return standstill.standing(task.board, made, _power(task, folder), (info, folder), at_ns, listen)
 
 
-def _task(order: Order) -> Task:
+def task_of(order: Order) -> Task:
+    """What an order is to the recorder."""
     subject = of_build(order.system, order.board, order.built)
     return Task(subject, order.board, order.plugin, order.until, order.boots, order.timeout_s, order.limits)
 
@@ -214,18 +230,6 @@ def _describe(store: Store, task: Task, made: Watch, run_id: str, now: datetime,
     )
 
 
-def host_facts() -> dict[str, str]:
-    """What machine this is, for the provenance of figures. No names of people or hosts."""
-    facts = {
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "cpus": str(os.cpu_count()),
-    }
-    with contextlib.suppress(OSError):
-        facts["distribution"] = platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
-    return facts
-
-
 def _one_boot(task: Task, run: RunInfo, run_path: Path, number: int, observer: Observer) -> BootInfo:
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
@@ -261,6 +265,8 @@ def _one_boot(task: Task, run: RunInfo, run_path: Path, number: int, observer: O
         finish(BootEnd.INTERRUPTED, f"interrupted at {seconds(live.now_ns)} s", 0)
         raise
     ended, message = how_it_ended(live, run, off, power.log)
+    if ended == BootEnd.LIMIT and task.limits.cut:
+        message = f"the power was cut at {seconds(live.now_ns)} s, in {live.phase}"
     return finish(ended, message, off.host_ns)
 
 

@@ -25,8 +25,8 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun
 from bootscope.capture.telnet import Telnet
 from bootscope.core.errors import BoardError
+from bootscope.core.host import host_facts
 from bootscope.core.text import seconds
-from bootscope.emulator.recording import host_facts
 from bootscope.hardware.analyser import watching
 from bootscope.hardware.console_monitor import LineWatch
 from bootscope.hardware.listener import Listener

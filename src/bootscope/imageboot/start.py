@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from bootscope.builder.step import Runner
 from bootscope.builder.steps import plugin
 from bootscope.capture.store import Store
@@ -24,11 +27,19 @@ def recorded(
 ) -> StoredRun:
     """A run of `boots` boots; one that fails is a result, too. Raises UserError and ToolError as a recording
     does."""
+    with ordered(ready, store, runner, boots, timeout_s, limits) as task:
+        return store.load(record_boots(store, task, observer))
+
+
+@contextlib.contextmanager
+def ordered(
+    ready: Ready, store: Store, runner: Runner, boots: int, timeout_s: float, limits: Limits
+) -> Iterator[Task]:
+    """What is to be recorded; what it needs stays in the cache meanwhile. Raises as :func:`recorded` does."""
     store.check_writable()
     qemu.check(ready.board)
     check_store_path(store.root)
     step = plugin.step()
     shared = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN
-    task = Task(ready.subject, ready.board, shared, ready.goal.until, boots, timeout_s, limits)
     with runner.cache.use([shared.parent.name, *ready.steps]):
-        return store.load(record_boots(store, task, observer))
+        yield Task(ready.subject, ready.board, shared, ready.goal.until, boots, timeout_s, limits)

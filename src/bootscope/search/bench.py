@@ -91,12 +91,13 @@ class Bench:
         watched_by = (step.step_id({}), qemu.check(board), self.limits.explain)
         return id_of([build_id, board, until or default_until(loaded.system), watched_by])
 
-    def order(self, loaded: LoadedSystem) -> Order:
+    def order(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> Order:
         """The order to record one boot of the system, which is built for it.
 
         Raises UserError and ToolError as a build does.
         """
-        return self._order(loaded, load_board(loaded.system.board), default_until(loaded.system), 1)
+        board = board or load_board(loaded.system.board)
+        return self._order(loaded, board, until or default_until(loaded.system), 1)
 
     def watched_by(self, progress: Progress, observer: Observer) -> Bench:
         """The same bench with others who are told how it goes on."""
@@ -144,7 +145,7 @@ class Bench:
             raise UserError(f"boot {boot.info.boot_id} did not reach its milestone: {boot.info.message}")
         instead = f"bootscope record {loaded.system.name} --timing --core {core.name}"
         order = self._again(run, boot, loaded, instead)
-        with self._used(order):
+        with self.used(order):
             limits = replace(order.limits, timing=(core,))
             count_boot(replace(order, limits=limits), run.info, boot.path, boot.info, self.observer)
 
@@ -158,7 +159,7 @@ class Bench:
         :func:`bootscope.emulator.standstill.standing` do.
         """
         order = self._again(run, boot, loaded, f"bootscope record {loaded.system.name}")
-        with self._used(order), stand(order, boot.info, boot.path, at_ns, listen) as machine:
+        with self.used(order), stand(order, boot.info, boot.path, at_ns, listen) as machine:
             yield machine
 
     def _again(self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, instead: str) -> Order:
@@ -182,7 +183,7 @@ class Bench:
         )
         return replace(order, limits=limits)
 
-    def _used(self, order: Order) -> contextlib.AbstractContextManager[None]:
+    def used(self, order: Order) -> contextlib.AbstractContextManager[None]:
         """Keeps what an order boots from being thrown out of the cache meanwhile."""
         return self.runner.cache.use(
             [order.plugin.parent.name, *(path.name for path in order.built.results.values())]

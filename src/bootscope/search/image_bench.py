@@ -20,8 +20,8 @@ from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
 from bootscope.emulator import qemu
 from bootscope.emulator.plugin_config import Limits
-from bootscope.emulator.recording import Observer
-from bootscope.imageboot.start import recorded
+from bootscope.emulator.recording import Observer, Task
+from bootscope.imageboot.start import ordered, recorded
 from bootscope.imageboot.subject import Ready, Wish, opened
 from bootscope.imageedit import content
 from bootscope.imageedit.edits import Edits, edits
@@ -144,6 +144,17 @@ class ImageBench:
             wanted = edits(self.base, loaded.system)
             wish = self.record.wish()
             return changed(ready.image, ready.given, board.arch, wish, wanted, folder)
+
+    @contextlib.contextmanager
+    def ready(self) -> Iterator[tuple[Task, Path]]:
+        """The image as it is, ready to be booted once, and what is on its card. Raises as :meth:`boot` does,
+        and UserError for an image without a card."""
+        with self._ready(self.loaded) as (ready, _):
+            if not ready.given.card:
+                raise UserError(f"{self.record.name} has no card: its files boot from memory alone")
+            how = (self.store, self.runner, 1, self.timeout_s, self.limits)
+            with ordered(ready, *how) as task:
+                yield task, ready.given.card
 
     @contextlib.contextmanager
     def _ready(self, loaded: LoadedSystem) -> Iterator[tuple[Ready, tuple[str, ...]]]:

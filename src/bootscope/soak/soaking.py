@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak: boot, cut the power at a random moment, look at the card, boot to the end, look again.
+
+All boots are on one card, which keeps what they write, and are boots of one run in the store. The first one
+goes to its end: it is the boot that `record` makes. Then come pairs, one that is cut and one that goes to its
+end. The moments follow from the seed alone, and boots here are exact: the same seed gives the same soak.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bootscope.analysis.moment import moment
+from bootscope.analysis.views import view
+from bootscope.capture.record import BootEnd, BootInfo, RunInfo
+from bootscope.capture.store import Store
+from bootscope.capture.stored import StoredRun
+from bootscope.emulator.recording import Observer, Task, record_boots
+from bootscope.soak.card import Looked, Looker, copied
+from bootscope.soak.states import Verdict
+from bootscope.timeline.build import timeline
+from bootscope.timeline.model import Timeline
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How often the power is cut, at moments drawn by `seed`: from `since` (a milestone or a board time of
+    the first boot; empty for power-on) to `after_ns` of virtual time after its milestone. `keep`: where the
+    card goes in the end, or None."""
+
+    cuts: int = 10
+    seed: int = 1
+    after_ns: int = 2_000_000_000
+    since: str = ""
+    keep: Path | None = None
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One cut: the boot that it ended, when (board time) and in which phase; then the next boot, which went
+    on to its milestone, or did not (None). `left` and `left_after`: what was on the card after each."""
+
+    boot: BootInfo
+    at_ns: int
+    phase: str
+    left: tuple[Looked, ...]
+    after: BootInfo | None = None
+    reached_ns: int | None = None
+    left_after: tuple[Looked, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether the next boot came to its end, and nothing was damaged."""
+        return self.reached_ns is not None and not damaged((*self.left, *self.left_after))
+
+
+@dataclass(frozen=True)
+class Soaked:
+    """A soak: its run, when the first boot reached its milestone (None: it did not), what that boot left on
+    the card, and the cuts. `cuts` are fewer than planned where a boot failed or somebody ended it."""
+
+    run: StoredRun
+    plan: Plan
+    first: BootInfo
+    reached_ns: int | None
+    left: tuple[Looked, ...]
+    cuts: tuple[Cut, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether all went well that was planned."""
+        done = len(self.cuts) == self.plan.cuts and all(cut.good for cut in self.cuts)
+        return self.reached_ns is not None and done
+
+
+def damaged(looked: Sequence[Looked]) -> bool:
+    """Whether a file system is damaged."""
+    return any(one.state.verdict == Verdict.DAMAGED for one in looked)
+
+
+def moment_ns(seed: int, number: int, span_ns: int) -> int:
+    """When cut `number` of a soak comes, from 1 to `span_ns`: the same in every version of Python."""
+    digest = hashlib.sha256(f"{seed}/{number}".encode()).digest()
+    return int.from_bytes(digest[:16], "big") % span_ns + 1
+
+
+class Soak:
+    """One soak: `task` is what boots (one boot of it), `image` the content of its card."""
+
+    def __init__(self, store: Store, task: Task, image: Path, plan: Plan) -> None:
+        self._store, self._task, self._image, self._plan = store, task, image, plan
+        self._looks: list[tuple[Looked, ...]] = []
+        self._range = (0, 0)
+        self.run_id = ""
+        """Of the run in the store; empty until it begins."""
+
+    def run(self, observer: Observer) -> Soaked:
+        """Boots and cuts. Raises UserError for a moment that the first boot does not have, ToolError as
+        recordings and tools do; on Ctrl-C :meth:`found` tells what was recorded by then."""
+        media = self._task.subject.media
+        with tempfile.TemporaryDirectory(prefix="soak-", dir=self._store.root) as name:
+            folder = Path(name)
+            card = folder / "card.img"
+            copied(self._image, card, self._task.subject.facts.card_bytes)
+            kept = replace(media, card=card, card_format="raw", keeps=True)
+            self._task = replace(
+                self._task, subject=replace(self._task.subject, media=kept), boots=2 * self._plan.cuts + 1
+            )
+            self._looker = Looker(self._image, card, folder)
+            self.run_id = self._store.new_run_id(self._task.subject.facts.name, datetime.now(UTC))
+            record_boots(self._store, self._task, observer, self.run_id, self._each)
+            if len(self._looks) < len(self._store.load(self.run_id).boots):
+                self._looks.append(self._looker.look())
+            if self._plan.keep:
+                copied(card, self._plan.keep, card.stat().st_size)
+        return self.found()
+
+    def _each(self, number: int, before: BootInfo | None) -> Task | None:
+        """What boot `number` is; None where the one before has failed."""
+        if before is None:
+            return self._task
+        self._looks.append(self._looker.look())
+        whole = number % 2 == 0
+        if damaged(self._looks[-1]) or (whole and not before.complete):
+            return None
+        if number == 2:
+            self._range = self._drawn_from()
+        if not whole:
+            return self._task
+        first_ns, last_ns = self._range
+        at_ns = first_ns + moment_ns(self._plan.seed, number // 2, last_ns - first_ns)
+        return replace(self._task, limits=replace(self._task.limits, limit_ns=at_ns, cut=True))
+
+    def _drawn_from(self) -> tuple[int, int]:
+        """(first, last) virtual time of a cut, by what the first boot was."""
+        v = view(self._store, self._store.load(self.run_id))
+        last_ns = v.evidence.recorded[-1].time_ns
+        since = self._plan.since
+        first_ns = moment(v.evidence, since, "--from").virtual_ns if since else 0
+        return first_ns, last_ns + self._plan.after_ns
+
+    def found(self) -> Soaked:
+        """What came of it, by the boots that were recorded, but one that was interrupted."""
+        run = self._store.load(self.run_id)
+        boots = [boot for boot in run.boots if boot.info.ended != BootEnd.INTERRUPTED]
+        infos = [boot.info for boot in boots]
+        lines = [timeline(b.info.boot_id, b.records(), run.info) for b in boots]
+        looks = [*self._looks, *([()] * len(infos))]
+        cuts = []
+        for at in range(1, len(infos), 2):
+            cut = Cut(infos[at], lines[at].total_ns, lines[at].phases[-1].name, looks[at])
+            if at + 1 < len(infos):
+                reached = _reached(infos[at + 1], lines[at + 1], run.info)
+                cut = replace(cut, after=infos[at + 1], reached_ns=reached, left_after=looks[at + 1])
+            cuts.append(cut)
+        first_ns = _reached(infos[0], lines[0], run.info)
+        return Soaked(run, self._plan, infos[0], first_ns, looks[0], tuple(cuts))
+
+
+def _reached(info: BootInfo, line: Timeline, run: RunInfo) -> int | None:
+    return line.milestones.get(run.until) if info.complete else None
