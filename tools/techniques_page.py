@@ -8,7 +8,9 @@ A unit test compares the page with the catalogue, so that it cannot grow old.
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,12 +20,14 @@ sys.path.insert(0, str(ROOT / "src"))
 from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import (
     DOCUMENTS,
+    MEASURED,
     Source,
     Status,
     Technique,
     by_phase,
     figures,
     measured,
+    measured_anywhere,
     measured_of,
     techniques,
 )
@@ -66,6 +70,7 @@ def _lines() -> Iterator[str]:
     yield "your boot only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`,"
     yield "`flash` ...) lists those that such a system can use; an audit of a log leaves out the others."
     yield from _measured()
+    yield from _systems()
     for phase, chosen in by_phase(all_of_them.values()):
         yield from _phase(phase, chosen)
     yield from ("", "## Documents", "")
@@ -98,6 +103,27 @@ def _measured() -> Iterator[str]:
     if strict:
         yield f"With what has an effect and no model counted as off by 100 %, the median of {strict[1]} is"
         yield f"{strict[0]:.1f} %."
+
+
+def _systems() -> Iterator[str]:
+    """On which systems each technique worked: tried alone, or in the list that a search came to."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for row in measured_anywhere():
+        if row.works and row.saving_ns is not None:
+            until = f" to {row.milestone}" if row.milestone else ""
+            told = f"{row.system} {row.saving_ns / 1e6:+,.1f}{until}"
+            found[row.technique.partition("=")[0]].setdefault(row.system, told)
+    for path in sorted(MEASURED.parent.glob("optimized*.json")):
+        search = json.loads(path.read_text())
+        for spec in search["accepted"]:
+            found[spec.partition("=")[0]].setdefault(search["system"], f"{search['system']} (in its list)")
+    several = sum(len(where) > 1 for where in found.values())
+    yield from ("", "## On which systems", "")
+    yield "Where each technique worked, and what it saved there in ms: tried alone, as above, or in the list"
+    yield "that a search came to (`bootscope optimize`)."
+    yield f"{several} of {len(found)} did on more than one system."
+    yield from ("", "| technique | systems |", "|---|---|")
+    yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))
 
 
 def _ms(ns: int | None) -> str:

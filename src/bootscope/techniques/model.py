@@ -220,17 +220,25 @@ def measured(folder: Path = HERE) -> dict[str, Measured]:
     """What was measured by ourselves, by technique or `technique=recipe`: on the reference system, or where
     that cannot prove it, on another one. `folder` has a table for each system."""
     found: dict[str, Measured] = {}
-    for path in (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json"))):
-        table = msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
-        for row in table.rows:
-            found.setdefault(row.technique, msgspec.structs.replace(row, system=table.system))
+    for row in measured_anywhere(folder):
+        found.setdefault(row.technique, row)
     return found
 
 
+@functools.cache
+def measured_anywhere(folder: Path = HERE) -> tuple[Measured, ...]:
+    """What was measured by ourselves, on all systems: those of the reference system first."""
+    found = []
+    for path in (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json"))):
+        table = msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
+        found += [msgspec.structs.replace(row, system=table.system) for row in table.rows]
+    return tuple(found)
+
+
 def measured_of(found: Technique) -> list[Measured]:
-    """What was measured of a technique's recipes, in their order."""
+    """What was measured of a technique's recipes, in their order: the reference system first, then others."""
     names = [found.id, *(f"{found.id}={recipe}" for recipe in found.recipes)]
-    return [measured()[name] for name in names if name in measured()]
+    return [row for name in names for row in measured_anywhere() if row.technique == name]
 
 
 def technique_ids() -> list[str]:
