@@ -61,6 +61,7 @@ def test_a_boot_under_full_host_load_gives_the_same_stream(
     assert bootscope.stream(loaded) == command.stream(recorded)
 
 
+@pytest.mark.campaign
 def test_two_recordings_at_once_are_both_right(
     stock: tuple[Bootscope, dict[str, Any]], bootscope: Bootscope
 ) -> None:
@@ -89,6 +90,7 @@ def known_kernel(step: dict[str, Any]) -> dict[str, str] | None:
     return known.get(Path(step["path"]).name)
 
 
+@pytest.mark.campaign
 def test_images_built_twice_from_scratch_are_the_same_and_boot_the_same(
     built: dict[str, Any], stock: tuple[Bootscope, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.command import Bootscope
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 
 
 def test_a_small_init_with_nolibc_boots_and_is_smaller(bootscope: Bootscope) -> None:

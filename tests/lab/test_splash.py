@@ -35,6 +35,7 @@ def test_without_a_splash_the_application_lights_the_screen(stock: Stock) -> Non
     assert reached["application"] < reached["first-light"] < reached["first-frame"]
 
 
+@pytest.mark.campaign
 def test_a_drawn_splash_is_lit_before_one_that_is_read(tmp_path: Path) -> None:
     bootscope = Bootscope(tmp_path / "store")
     tried = bootscope.json("try", "splash-draw-shapes", "--own-base")

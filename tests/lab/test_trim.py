@@ -14,7 +14,7 @@ from bootscope.capture import usage
 from bootscope.capture.record import STREAM, USAGE
 from tests.command import Bootscope
 
-pytestmark = pytest.mark.boot
+pytestmark = [pytest.mark.boot, pytest.mark.campaign]
 TICK_NS = load_board("cubieboard").tick_ns
 
 

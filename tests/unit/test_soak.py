@@ -210,9 +210,7 @@ def test_moments_follow_from_the_seed() -> None:
         (["nowhere"], "nowhere"),
     ],
 )
-def test_what_cannot_be_soaked_is_refused_at_once(
-    main_here: Command, words: list[str], told: str
-) -> None:
+def test_what_cannot_be_soaked_is_refused_at_once(main_here: Command, words: list[str], told: str) -> None:
     done = main_here("soak", *words)
     assert done.returncode == 2
     assert told in done.stderr
