@@ -147,7 +147,7 @@ ALWAYS = {
     "bisect": "tree good bad config packages files milestone phase by all resume output cluster jobs "
     "no_ccache",
     "apply": "to system name force dry_run value", "completion": "line",
-    "soak": "board n seed since after until timeout o label jobs no_ccache",
+    "soak": "board n seed since after until timeout board_timeout o label jobs no_ccache",
 }  # fmt: skip
 """Options that apply in each way to call a verb, or are what chooses the way. `record`'s --until and
 --timeout do on both kinds of board."""

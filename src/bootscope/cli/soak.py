@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bootscope.soak.soaking import Cut, Soaked
 
 FAILED = 3
+_LIMIT_S = 120
 _TOLD = {"pending": "to be recovered", "mended": "mended by fsck", "damaged": "damaged"}
 _NAMED = 3
 """So many lost files are named; the others are counted."""
@@ -60,37 +61,48 @@ class Soak(Verb):
         )
         option(parser, "--until", "MILESTONE", "what each next boot must reach (default: as record does)")
         option(parser, "--timeout", "S", "host time limit for one boot, in seconds (default 900)", type=float)
+        option(
+            parser,
+            "--board-timeout",
+            "S",
+            "limit of the board's own (virtual) time for one boot, in seconds (default 120)",
+            type=float,
+        )
         option(parser, "-o", "FILE", "write the card as the last boot left it", type=Path)
         add_label_option(parser)
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        check_positive(args, "n", "after", "timeout")
+        check_positive(args, "n", "after", "timeout", "board_timeout")
         from bootscope.capture import labels
         from bootscope.cli.observers import observer
         from bootscope.cli.output import writable
         from bootscope.cli.stores import open_store
         from bootscope.emulator.plugin_config import Limits
-        from bootscope.soak.soaking import Plan
-        from bootscope.soak.soaking import Soak as Soaking
+        from bootscope.soak.soaking import Plan, soaking
 
         if args.o:
             writable(args.o)
         after_ns = int((2 if args.after is None else args.after) * 1e9)
-        plan = Plan(args.n or 10, 1 if args.seed is None else args.seed, after_ns, args.since or "", args.o)
+        plan = Plan(args.n or 10, 1 if args.seed is None else args.seed, after_ns, args.since or "")
         store = open_store(marks=labels.parse(args.label))
-        with _ordered(args, store, Limits(explain=False)) as (task, image):
-            soak = Soaking(store, task, image, plan)
+        limits = Limits(limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9), explain=False)
+        with (
+            _ordered(args, store, limits) as (task, image),
+            soaking(store, task, image, plan) as soak,
+        ):
             try:
                 found = soak.run(observer(args.json))
             except KeyboardInterrupt:
-                if soak.run_id and not args.json:
+                if soak.begun and not args.json:
                     _print(soak.found())
                 raise
-        if args.json:
-            print_json("soak", _document(found))
-        else:
-            _print(found)
+            if args.json:
+                print_json("soak", _document(found))
+            else:
+                _print(found)
+            if args.o:
+                soak.keep(args.o)
         return 0 if found.good else FAILED
 
 
@@ -149,13 +161,11 @@ def _print(found: Soaked) -> None:
         for number, cut in enumerate(found.cuts, 1):
             grid.add_row(*_row(number, cut, found.reached_ns or 0))
         out.print(grid)
-    for line in _losses(found.cuts):
+    for line in _losses(found):
         out.print(Text(line))
     for line in _verdict(found):
         out.print(Text(line, "" if found.good else "red"))
     out.print(Text(f"recorded as {run.run_id}"))
-    if plan.keep:
-        out.print(Text(f"the card: {printable(str(plan.keep))}"))
 
 
 def _row(number: int, cut: Cut, first_ns: int) -> Sequence[str]:
@@ -187,17 +197,18 @@ def _state_words(one: Looked) -> str:
     return f"{one.state.verdict.value}{f' ({words})' if words else ''}"
 
 
-def _losses(cuts: Sequence[Cut]) -> Iterator[str]:
-    """Files that a cut took, each once."""
+def _losses(found: Soaked) -> Iterator[str]:
+    """Files of the image that are gone or empty, each once: since when."""
     seen: set[tuple[str, str]] = set()
-    for number, cut in enumerate(cuts, 1):
-        for one in (*cut.left, *cut.left_after):
+    cuts = [(f"cut {number}", (*cut.left, *cut.left_after)) for number, cut in enumerate(found.cuts, 1)]
+    for what, looked in [("boot 1", found.left), *cuts]:
+        for one in looked:
             new = [path for path in one.lost if (one.region.name, path) not in seen]
             seen |= {(one.region.name, path) for path in new}
             if new:
                 more = f" and {len(new) - _NAMED} more" if len(new) > _NAMED else ""
                 named = ", ".join(map(printable, new[:_NAMED]))
-                yield f"since cut {number}, gone or empty in {one.region.name}: {named}{more}"
+                yield f"since {what}, gone or empty in {one.region.name}: {named}{more}"
 
 
 def _verdict(found: Soaked) -> Iterator[str]:
@@ -222,6 +233,8 @@ def _verdict(found: Soaked) -> Iterator[str]:
         for what, looked in (("cut", cut.left), ("the boot after cut", cut.left_after)):
             if damaged(looked):
                 yield f"after {what} {number}: {_words(looked)}"
+        if cut.boot.ended != "limit":
+            yield f"cut {number} found no boot to cut: {printable(cut.boot.message)}"
         if cut.after and cut.reached_ns is None:
             yield f"after cut {number}: {printable(cut.after.message)}"
 

@@ -79,7 +79,7 @@ class Looker:
     """Compares a card in use with what it was as it was built. `folder` is one of ours, for copies."""
 
     def __init__(self, built: Path, card: Path, folder: Path) -> None:
-        self._built, self._card, self._folder = built, card, folder
+        self._built, self.card, self._folder = built, card, folder
         self.regions = regions(card)
         self._files = {region.name: self._listed(built, region) for region in self.regions}
 
@@ -98,7 +98,7 @@ class Looker:
         folder = self._folder / "look"
         folder.mkdir()
         try:
-            copy = self._part(self._card, region, folder)
+            copy = self._part(self.card, region, folder)
             state = checker(folder)
             now = self._names(copy, folder) if self._files[region.name] else {}
         finally:
@@ -134,7 +134,7 @@ class Looker:
 
     def _same(self, region: Region) -> bool:
         """Whether every byte is as it was built; what an image leaves out of its card is zeros."""
-        with self._card.open("rb") as f, self._built.open("rb") as g:
+        with self.card.open("rb") as f, self._built.open("rb") as g:
             for at in range(region.start_bytes, region.start_bytes + region.size_bytes, CHUNK_BYTES):
                 count = min(CHUNK_BYTES, region.start_bytes + region.size_bytes - at)
                 now, was = os.pread(f.fileno(), count, at), os.pread(g.fileno(), count, at)

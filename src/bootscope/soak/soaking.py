@@ -8,12 +8,15 @@ end. The moments follow from the seed alone, and boots here are exact: the same 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from bootscope.analysis.moment import moment
 from bootscope.analysis.views import view
@@ -30,14 +33,12 @@ from bootscope.timeline.model import Timeline
 @dataclass(frozen=True)
 class Plan:
     """How often the power is cut, at moments drawn by `seed`: from `since` (a milestone or a board time of
-    the first boot; empty for power-on) to `after_ns` of virtual time after its milestone. `keep`: where the
-    card goes in the end, or None."""
+    the first boot; empty for power-on) to `after_ns` of virtual time after its milestone."""
 
     cuts: int = 10
     seed: int = 1
     after_ns: int = 2_000_000_000
     since: str = ""
-    keep: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ class Cut:
 
     @property
     def good(self) -> bool:
-        """Whether the next boot came to its end, and nothing was damaged."""
-        return self.reached_ns is not None and not damaged((*self.left, *self.left_after))
+        """Whether the boot went on until its cut, the next one came to its end, and nothing was damaged."""
+        went = self.boot.ended == BootEnd.LIMIT and self.reached_ns is not None
+        return went and not damaged((*self.left, *self.left_after))
 
 
 @dataclass(frozen=True)
@@ -89,36 +91,47 @@ def moment_ns(seed: int, number: int, span_ns: int) -> int:
     return int.from_bytes(digest[:16], "big") % span_ns + 1
 
 
-class Soak:
-    """One soak: `task` is what boots (one boot of it), `image` the content of its card."""
+@contextlib.contextmanager
+def soaking(store: Store, task: Task, image: Path, plan: Plan) -> Iterator[Soak]:
+    """A soak that is ready to begin: `task` is what boots (one boot of it), `image` the content of its card.
+    The card is a copy, and is gone afterwards. Raises ToolError where there is no room for it."""
+    with tempfile.TemporaryDirectory(prefix=".soak-", dir=store.root) as name:
+        card, facts = Path(name) / "card.img", task.subject.facts
+        copied(image, card, facts.card_bytes)
+        media = replace(task.subject.media, card=card, card_format="raw", keeps=True)
+        # So that nobody takes its boots for those of the system as it is.
+        facts = msgspec.structs.replace(facts, name=f"{facts.name}.soak")
+        subject = replace(task.subject, media=media, facts=facts)
+        task = replace(task, subject=subject, boots=2 * plan.cuts + 1)
+        yield Soak(store, task, Looker(image, card, Path(name)), plan)
 
-    def __init__(self, store: Store, task: Task, image: Path, plan: Plan) -> None:
-        self._store, self._task, self._image, self._plan = store, task, image, plan
+
+class Soak:
+    """One soak. `run_id` is that of its run in the store; empty until it begins."""
+
+    def __init__(self, store: Store, task: Task, looker: Looker, plan: Plan) -> None:
+        self._store, self._task, self._looker, self._plan = store, task, looker, plan
         self._looks: list[tuple[Looked, ...]] = []
         self._range = (0, 0)
         self.run_id = ""
-        """Of the run in the store; empty until it begins."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to tell: the first boot is over."""
+        return bool(self._looks)
 
     def run(self, observer: Observer) -> Soaked:
         """Boots and cuts. Raises UserError for a moment that the first boot does not have, ToolError as
         recordings and tools do; on Ctrl-C :meth:`found` tells what was recorded by then."""
-        media = self._task.subject.media
-        with tempfile.TemporaryDirectory(prefix="soak-", dir=self._store.root) as name:
-            folder = Path(name)
-            card = folder / "card.img"
-            copied(self._image, card, self._task.subject.facts.card_bytes)
-            kept = replace(media, card=card, card_format="raw", keeps=True)
-            self._task = replace(
-                self._task, subject=replace(self._task.subject, media=kept), boots=2 * self._plan.cuts + 1
-            )
-            self._looker = Looker(self._image, card, folder)
-            self.run_id = self._store.new_run_id(self._task.subject.facts.name, datetime.now(UTC))
-            record_boots(self._store, self._task, observer, self.run_id, self._each)
-            if len(self._looks) < len(self._store.load(self.run_id).boots):
-                self._looks.append(self._looker.look())
-            if self._plan.keep:
-                copied(card, self._plan.keep, card.stat().st_size)
+        self.run_id = self._store.new_run_id(self._task.subject.facts.name, datetime.now(UTC))
+        record_boots(self._store, self._task, observer, self.run_id, self._each)
+        if len(self._looks) < len(self._store.load(self.run_id).boots):
+            self._looks.append(self._looker.look())
         return self.found()
+
+    def keep(self, to: Path) -> None:
+        """Writes the card as it is now. Raises ToolError when it cannot."""
+        copied(self._looker.card, to, self._looker.card.stat().st_size)
 
     def _each(self, number: int, before: BootInfo | None) -> Task | None:
         """What boot `number` is; None where the one before has failed."""
@@ -134,7 +147,10 @@ class Soak:
             return self._task
         first_ns, last_ns = self._range
         at_ns = first_ns + moment_ns(self._plan.seed, number // 2, last_ns - first_ns)
-        return replace(self._task, limits=replace(self._task.limits, limit_ns=at_ns, cut=True))
+        # An application that has nothing to do is no boot that hangs.
+        quiet_ns = self._task.limits.quiet_ns + self._plan.after_ns
+        limits = replace(self._task.limits, limit_ns=at_ns, quiet_ns=quiet_ns, cut=True)
+        return replace(self._task, limits=limits)
 
     def _drawn_from(self) -> tuple[int, int]:
         """(first, last) virtual time of a cut, by what the first boot was."""
