@@ -153,6 +153,7 @@ def test_every_verb_with_a_table_is_looked_at() -> None:
     # These boot, build or change something; what they print is made by the same functions, tested below.
     others = {"record", "import", "calibrate", "check", "report", "rm", "label", "optimize", "trim", "try"}
     others |= {"bisect", "history"}  # test_history.py and tests/lab/test_bisect.py look at these
+    others |= {"soak"}  # test_soaked.py
     assert set(VERBS) - looked_at - others <= {
         "apply",
         "container",

@@ -336,10 +336,9 @@ def _add_stops(w: Watch, until: str, board: Board, limits: Limits) -> None:
         return [number for number, name in names.items() if name == wanted]
 
     w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]
-    declared = numbers_of(w.texts, MILESTONE_TEXT + until)
     if limits.cut:
         return
-    if declared:
+    if declared := numbers_of(w.texts, MILESTONE_TEXT + until):
         w.lines += [f"stop text {number}" for number in declared]
     elif until in screen_probes.STOPS:
         w.lines.append(screen_probes.STOPS[until])
