@@ -16,6 +16,7 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.inventory.inventory import Absent
 from bootscope.inventory.root_disk import root_disk
 from bootscope.system.load import check_system, load_system
+from bootscope.system.model import Card, System
 from bootscope.system.small_init import GLIBC, SmallInit
 from tests.unit.known_builders import inventory_of
 
@@ -112,6 +113,19 @@ def test_a_place_inside_of_something_else_is_refused(sector: int) -> None:
     card = msgspec.structs.replace(loaded.system.card, seed_sector=sector)
     with pytest.raises(UserError, match=r"card\.seed_sector"):
         check_system(msgspec.structs.replace(loaded.system, card=card), loaded.path)
+
+
+def test_two_names_of_the_sector_must_be_the_same() -> None:
+    loaded = load_system("stock")
+    init = SmallInit(path="/init", command="/bin/true", seed="/dev/mmcblk0 2046")
+    system = msgspec.structs.replace(loaded.system, small_init=init)
+    check_system(msgspec.structs.replace(system, card=at_sector(loaded.system, 2046)), loaded.path)
+    with pytest.raises(UserError, match=r"card\.seed_sector: expected 2046, as small_init\.seed has it"):
+        check_system(msgspec.structs.replace(system, card=at_sector(loaded.system, 2045)), loaded.path)
+
+
+def at_sector(system: System, sector: int) -> Card:
+    return msgspec.structs.replace(system.card, seed_sector=sector)
 
 
 @pytest.mark.parametrize(

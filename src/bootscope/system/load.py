@@ -46,7 +46,7 @@ from bootscope.system.named_sources import (
 from bootscope.system.nand import Nand, check_nand
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 from bootscope.system.program_checks import LIBCS, check_programs
-from bootscope.system.small_init import LIBRARIES, SmallInit
+from bootscope.system.small_init import LIBRARIES, SmallInit, seed_of
 from bootscope.system.splash import FORMS, Splash
 
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image", XIP_IMAGE)
@@ -262,6 +262,11 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
     require(before, "card.loader_sector", "0 or more, before boot_sector")
     between = not card.seed_sector or card.loader_sector < card.seed_sector < card.boot_sector
     require(between, "card.seed_sector", "0, or a sector between the boot loader and boot_sector")
+    place = seed_of(system.small_init) if isinstance(system.small_init, SmallInit) else None
+    if place and card.seed_sector:
+        require(
+            place.sector == card.seed_sector, "card.seed_sector", f"{place.sector}, as small_init.seed has it"
+        )
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     end = max(ends[1], card.boot_sector)
