@@ -133,6 +133,7 @@ rm -r "$2/steps/$5" "$2/steps/$6"
 """
 
 
+@pytest.mark.campaign
 def test_going_on_from_the_build_tree_of_another_configuration_gives_the_same_images(
     built: dict[str, Any], variant: Callable[..., Path], tmp_path: Path
 ) -> None:

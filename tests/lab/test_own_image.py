@@ -48,7 +48,11 @@ def test_parts_of_debian_boot_to_their_login(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "board", "first"), [("riscv64", "virt-riscv64", "opensbi"), ("amd64", "q35", "firmware")]
+    ("kind", "board", "first"),
+    [
+        pytest.param("riscv64", "virt-riscv64", "opensbi", marks=pytest.mark.campaign),
+        ("amd64", "q35", "firmware"),
+    ],
 )
 def test_other_boards_boot_images_behind_the_firmware_that_they_need(
     tmp_path: Path, kind: str, board: str, first: str
@@ -91,6 +95,7 @@ def test_a_folder_laid_out_as_yocto_deploys_it(tmp_path: Path) -> None:
     assert f"card: {yocto_folder.STEM}.ext4: the whole image, as /dev/mmcblk0" in taken
 
 
+@pytest.mark.campaign
 def test_a_boot_loader_that_waits_for_a_network(tmp_path: Path) -> None:
     """The card's own script asks for one until it is there."""
     parts = debian_images.parts(tmp_path)
