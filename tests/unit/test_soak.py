@@ -208,6 +208,7 @@ def test_moments_follow_from_the_seed() -> None:
         (["stock", "-n", "0"], "-n"),
         (["stock", "-o", "-"], "/dev/stdout"),
         (["nowhere"], "nowhere"),
+        (["stock", "--until", "loginn"], "milestone"),
     ],
 )
 def test_what_cannot_be_soaked_is_refused_at_once(main_here: Command, words: list[str], told: str) -> None:

@@ -51,7 +51,9 @@ class Soak(Verb):
             type=float,
         )
         option(parser, "--until", "MILESTONE", "what each next boot must reach (default: as record does)")
-        option(parser, "--timeout", "S", "host time limit for one boot, in seconds (default 900)", type=float)
+        option(
+            parser, "--timeout", "S", "host time limit for one boot, in seconds (default 7200)", type=float
+        )
         option(
             parser,
             "--board-timeout",
@@ -111,7 +113,8 @@ def _ordered(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator
     record = named_image.image_of(args.system, args.board)
     if record:
         wanted = named_image.ending(record, args.until, None)
-        with named_image.bench(args, wanted, None, store, limits, args.timeout or 900).ready() as ready:
+        bench = named_image.bench(args, wanted, None, store, limits, args.timeout)
+        with bench.ready() as ready:
             yield ready
         return
     if len(args.system) > 1 or (Path(args.system[0]).is_file() and not args.system[0].endswith(".toml")):
@@ -127,15 +130,20 @@ def _ordered(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator
 def _built(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator[Task]:
     """A system that bootscope builds."""
     from bootscope.cli.record import bench_of, board_of
+    from bootscope.core.errors import unknown
     from bootscope.emulator.recording import task_of
-    from bootscope.system.load import load_system
+    from bootscope.system.load import load_system, milestones
 
     loaded = load_system(args.system[0])
     if loaded.system.nand:
         raise UserError(
             f"{loaded.system.name} keeps its root in a NAND chip, which is a part of the memory here"
         )
-    bench = bench_of(args, store=store, timeout_s=args.timeout or 900, limits=limits)
-    order = bench.order(loaded, board_of(loaded, args.board), args.until or "")
+    board = board_of(loaded, args.board)
+    if args.until and args.until not in (known := milestones(loaded.system, board.boot_loader)):
+        raise unknown("milestone", args.until, known)
+    how = {"timeout_s": args.timeout} if args.timeout else {}
+    bench = bench_of(args, store=store, limits=limits, **how)
+    order = bench.order(loaded, board, args.until or "")
     with bench.used(order):
         yield task_of(order)
