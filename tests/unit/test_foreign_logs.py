@@ -115,4 +115,7 @@ def test_the_whole_way_through_bootscope(tmp_path: Path, init: str, right: bool)
     (tmp_path / "ours.log").write_bytes(DMESG)
     known = f"'{hashlib.sha256(DMESG).hexdigest()}', ('kernel', 'init'), '0', '{init}', 'unknown'"
     log = f"foreign_logs.Foreign('ours', 'a; b; c', 's', {known})"
-    assert tool(f"foreign_logs.check([{log}], __import__('pathlib').Path(given))", str(tmp_path)) is right
+    # How long it takes is for a run of the tool alone: this computer may be busy.
+    patient = "setattr(foreign_logs, 'LIMIT_S', 600)"
+    checked = f"foreign_logs.check([{log}], __import__('pathlib').Path(given))"
+    assert tool(f"{patient} or {checked}", str(tmp_path)) is right
