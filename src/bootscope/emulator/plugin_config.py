@@ -332,19 +332,18 @@ def _add_usage(w: Watch, path: Path, after_ns: int, programs: Programs) -> None:
 
 
 def _add_stops(w: Watch, until: str, board: Board, limits: Limits) -> None:
-    def numbers_of(names: dict[int, str], wanted: str) -> list[int]:
-        return [number for number, name in names.items() if name == wanted]
+    w.lines += [] if limits.cut else _stops_at(w, until, board)
+    w.lines += [f"stop text {number}" for number, name in w.texts.items() if name == PANIC_TEXT]
 
-    w.lines += [f"stop text {number}" for number in numbers_of(w.texts, PANIC_TEXT)]
-    if limits.cut:
-        return
-    if declared := numbers_of(w.texts, MILESTONE_TEXT + until):
-        w.lines += [f"stop text {number}" for number in declared]
-    elif until in screen_probes.STOPS:
-        w.lines.append(screen_probes.STOPS[until])
-    else:
-        hooks = [n for s in board.boot_loader.stages if s.milestone == until for n in w.numbers(s.hook)]
-        hooks += w.numbers(MILESTONE_TEXT + until)
-        if not hooks:
-            raise UserError(f"milestone {until} cannot be observed: the kernel has no symbol for it")
-        w.lines += [f"stop hook {hook}" for hook in hooks]
+
+def _stops_at(w: Watch, until: str, board: Board) -> list[str]:
+    declared = [number for number, name in w.texts.items() if name == MILESTONE_TEXT + until]
+    if declared:
+        return [f"stop text {number}" for number in declared]
+    if until in screen_probes.STOPS:
+        return [screen_probes.STOPS[until]]
+    hooks = [n for s in board.boot_loader.stages if s.milestone == until for n in w.numbers(s.hook)]
+    hooks += w.numbers(MILESTONE_TEXT + until)
+    if not hooks:
+        raise UserError(f"milestone {until} cannot be observed: the kernel has no symbol for it")
+    return [f"stop hook {hook}" for hook in hooks]
