@@ -151,6 +151,12 @@ def test_a_recording_stops_at_its_milestone_or_at_a_panic(until: str, stop: str)
     assert of_kind(made(until), "stop") == [stop, "stop text 2"]
 
 
+def test_a_boot_whose_power_is_cut_goes_past_its_milestone() -> None:
+    cut = made("init", limits=Limits(limit_ns=5_000_000_000, cut=True))
+    assert of_kind(cut, "stop") == ["stop text 2"]
+    assert of_kind(cut, "limit") == ["limit 5000000000"]
+
+
 def test_every_milestone_of_the_stock_system_can_be_stopped_at() -> None:
     for until in milestones(STOCK, board().boot_loader):
         assert len(of_kind(made(until), "stop")) == 2
