@@ -204,7 +204,6 @@ def test_moments_follow_from_the_seed() -> None:
     ("words", "told"),
     [
         (["stock", "--board", "serial:/dev/ttyUSB0"], "an emulated board"),
-        (["stock-nand"], "in a NAND chip"),
         (["stock", "-n", "0"], "-n"),
         (["stock", "-o", "-"], "/dev/stdout"),
         (["nowhere"], "nowhere"),

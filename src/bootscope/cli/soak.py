@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bootscope.capture.store import Store
     from bootscope.emulator.plugin_config import Limits
     from bootscope.emulator.recording import Task
+    from bootscope.soak.chip import Flash
 
 FAILED = 3
 _LIMIT_S = 120
@@ -82,8 +83,8 @@ class Soak(Verb):
         store = open_store(marks=labels.parse(args.label))
         limits = Limits(limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9), explain=False)
         with (
-            _ordered(args, store, limits) as (task, image),
-            soaking(store, task, image, plan) as soak,
+            _ordered(args, store, limits) as (task, image, flash),
+            soaking(store, task, image, plan, flash) as soak,
         ):
             try:
                 found = soak.run(observer(args.json))
@@ -101,8 +102,10 @@ class Soak(Verb):
 
 
 @contextlib.contextmanager
-def _ordered(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator[tuple[Task, Path]]:
-    """What boots, and the content of its card."""
+def _ordered(
+    args: argparse.Namespace, store: Store, limits: Limits
+) -> Iterator[tuple[Task, Path, Flash | None]]:
+    """What boots, the content of its card, and its NAND chip, if it has one."""
     from bootscope.boards.physical import is_real
     from bootscope.cli import named_image
 
@@ -115,35 +118,34 @@ def _ordered(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator
         wanted = named_image.ending(record, args.until, None)
         bench = named_image.bench(args, wanted, None, store, limits, args.timeout)
         with bench.ready() as ready:
-            yield ready
+            yield (*ready, None)
         return
     if len(args.system) > 1 or (Path(args.system[0]).is_file() and not args.system[0].endswith(".toml")):
         raise UserError(
             f"{printable(args.system[0])} is a file of an image: name the board that it is to boot on",
             hint="--board virt-arm64",
         )
-    with _built(args, store, limits) as task:
-        yield task, task.subject.media.card
+    with _built(args, store, limits) as (task, flash):
+        yield task, task.subject.media.card, flash
 
 
 @contextlib.contextmanager
-def _built(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator[Task]:
+def _built(args: argparse.Namespace, store: Store, limits: Limits) -> Iterator[tuple[Task, Flash | None]]:
     """A system that bootscope builds."""
     from bootscope.cli.record import bench_of, board_of
     from bootscope.core.errors import unknown
     from bootscope.emulator.recording import task_of
+    from bootscope.soak.chip import Flash
     from bootscope.system.load import load_system, milestones
 
     loaded = load_system(args.system[0])
-    if loaded.system.nand:
-        raise UserError(
-            f"{loaded.system.name} keeps its root in a NAND chip, which is a part of the memory here"
-        )
     board = board_of(loaded, args.board)
     if args.until and args.until not in (known := milestones(loaded.system, board.boot_loader)):
         raise unknown("milestone", args.until, known)
     how = {"timeout_s": args.timeout} if args.timeout else {}
     bench = bench_of(args, store=store, limits=limits, **how)
     order = bench.order(loaded, board, args.until or "")
+    nand, kernel = loaded.system.nand, loaded.system.kernel
+    flash = Flash(nand, kernel.memory_address, kernel.memory_bytes) if nand else None
     with bench.used(order):
-        yield task_of(order)
+        yield task_of(order), flash

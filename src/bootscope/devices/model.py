@@ -96,7 +96,7 @@ class Media:
     kernel. `video`: firmware of the graphics card. `card_format`: what QEMU calls the form of the card's
     file. `has_card`: whether there is a card at all. `device_tree`: where the emulator makes none itself.
     `nand`: what is put into the memory that stands for a chip. `keeps`: what the guest writes stays in the
-    card's file; else the file is only read.
+    card's file; else the file is only read. `memory`: a file that is the board's memory, of its size.
     """
 
     card: Path
@@ -110,6 +110,7 @@ class Media:
     device_tree: Path | None = None
     nand: Path | None = None
     keeps: bool = False
+    memory: Path | None = None
 
     @property
     def writes(self) -> str:

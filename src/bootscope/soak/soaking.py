@@ -25,6 +25,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.emulator.recording import Observer, Task, record_boots
 from bootscope.soak.card import Looked, Looker, copied
+from bootscope.soak.chip import Chip, Flash
 from bootscope.soak.states import Verdict
 from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Timeline
@@ -92,25 +93,29 @@ def moment_ns(seed: int, number: int, span_ns: int) -> int:
 
 
 @contextlib.contextmanager
-def soaking(store: Store, task: Task, image: Path, plan: Plan) -> Iterator[Soak]:
-    """A soak that is ready to begin: `task` is what boots (one boot of it), `image` the content of its card.
-    The card is a copy, and is gone afterwards. Raises ToolError where there is no room for it."""
+def soaking(store: Store, task: Task, image: Path, plan: Plan, flash: Flash | None = None) -> Iterator[Soak]:
+    """A soak that is ready to begin: `task` is what boots (one boot of it), `image` the content of its card,
+    `flash` its NAND chip, if it has one. Card and chip are copies, and are gone afterwards. Raises ToolError
+    where there is no room for them."""
     with tempfile.TemporaryDirectory(prefix=".soak-", dir=store.root) as name:
         card, facts = Path(name) / "card.img", task.subject.facts
         copied(image, card, facts.card_bytes)
-        media = replace(task.subject.media, card=card, card_format="raw", keeps=True)
+        media, chip = replace(task.subject.media, card=card, card_format="raw", keeps=True), None
+        if flash and media.nand:
+            chip = Chip(flash, media.nand, Path(name))
+            media = replace(media, nand=chip.content, memory=chip.memory)
         # So that nobody takes its boots for those of the system as it is.
         facts = msgspec.structs.replace(facts, name=f"{facts.name}.soak")
         subject = replace(task.subject, media=media, facts=facts)
         task = replace(task, subject=subject, boots=2 * plan.cuts + 1)
-        yield Soak(store, task, Looker(image, card, Path(name)), plan)
+        yield Soak(store, task, plan, Looker(image, card, Path(name)), chip)
 
 
 class Soak:
     """One soak. `run_id` is that of its run in the store; empty until it begins."""
 
-    def __init__(self, store: Store, task: Task, looker: Looker, plan: Plan) -> None:
-        self._store, self._task, self._looker, self._plan = store, task, looker, plan
+    def __init__(self, store: Store, task: Task, plan: Plan, looker: Looker, chip: Chip | None) -> None:
+        self._store, self._task, self._plan, self._looker, self._chip = store, task, plan, looker, chip
         self._looks: list[tuple[Looked, ...]] = []
         self._range = (0, 0)
         self.run_id = ""
@@ -126,25 +131,33 @@ class Soak:
         self.run_id = self._store.new_run_id(self._task.subject.facts.name, datetime.now(UTC))
         record_boots(self._store, self._task, observer, self.run_id, self._each)
         if len(self._looks) < len(self._store.load(self.run_id).boots):
-            self._looks.append(self._looker.look())
+            self._look()
         return self.found()
 
     def keep(self, to: Path) -> None:
         """Writes the card as it is now. Raises ToolError when it cannot."""
         copied(self._looker.card, to, self._looker.card.stat().st_size)
 
+    def _look(self) -> None:
+        """After a boot: what it left."""
+        if self._chip:
+            self._chip.end()
+        self._looks.append((*self._looker.look(), *([self._chip.look()] if self._chip else ())))
+
     def _each(self, number: int, before: BootInfo | None) -> Task | None:
         """What boot `number` is; None where the one before has failed."""
-        if before is None:
-            return self._task
-        self._looks.append(self._looker.look())
-        whole = number % 2 == 0
-        if damaged(self._looks[-1]) or (whole and not before.complete):
-            return None
+        if before:
+            self._look()
+            if damaged(self._looks[-1]) or (number % 2 == 0 and not before.complete):
+                return None
+        if self._chip:
+            self._chip.begin()
+        return self._task if number % 2 else self._cut(number)
+
+    def _cut(self, number: int) -> Task:
+        """Boot `number`, whose power is cut."""
         if number == 2:
             self._range = self._drawn_from()
-        if not whole:
-            return self._task
         first_ns, last_ns = self._range
         at_ns = first_ns + moment_ns(self._plan.seed, number // 2, last_ns - first_ns)
         # An application that has nothing to do is no boot that hangs.

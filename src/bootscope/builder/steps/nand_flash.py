@@ -129,12 +129,10 @@ def _boot(context: Context, system: System, board: Board, nand: Nand, content: P
     with memory.open("wb") as f:
         f.truncate(system.kernel.memory_bytes)
     watch.write_text("\n".join(_watched(board, nand)) + "\n")
-    backend = f"memory-backend-file,id={_MEMORY},size={system.kernel.memory_bytes},share=on"
     program = context.results["plugin"] / plugin.PLUGIN
     command = [
         board.arch.tools.qemu,
-        *machine_arguments(board, Media(context.out / card.IMAGE, nand=content)),
-        *("-object", f"{backend},mem-path={in_option(memory)}", "-machine", f"memory-backend={_MEMORY}"),
+        *machine_arguments(board, Media(context.out / card.IMAGE, nand=content, memory=memory)),
         *("-plugin", f"{in_option(program)},watch={in_option(watch)},out={in_option(folder / 'stream')}"),
     ]
     try:
