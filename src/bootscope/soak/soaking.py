@@ -31,6 +31,10 @@ from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Timeline
 
 
+SUFFIX = ".soak"
+"""Of the name of a soak's run."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """How often the power is cut, at moments drawn by `seed`: from `since` (a milestone or a board time of
@@ -105,7 +109,7 @@ def soaking(store: Store, task: Task, image: Path, plan: Plan, flash: Flash | No
             chip = Chip(flash, media.nand, Path(name))
             media = replace(media, nand=chip.content, memory=chip.memory)
         # So that nobody takes its boots for those of the system as it is.
-        facts = msgspec.structs.replace(facts, name=f"{facts.name}.soak")
+        facts = msgspec.structs.replace(facts, name=facts.name + SUFFIX)
         subject = replace(task.subject, media=media, facts=facts)
         task = replace(task, subject=subject, boots=2 * plan.cuts + 1)
         yield Soak(store, task, plan, Looker(image, card, Path(name)), chip)
