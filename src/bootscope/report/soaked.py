@@ -24,7 +24,9 @@ _NAMED = 3
 def show(out: Console, found: Soaked) -> None:
     """Prints a soak: what became of each cut, and what that means."""
     plan, run = found.plan, found.run.info
-    out.print(Text(f"soak of {run.system.name.removesuffix(SUFFIX)} on {run.board.name}, seed {plan.seed}", "bold"))
+    out.print(
+        Text(f"soak of {run.system.name.removesuffix(SUFFIX)} on {run.board.name}, seed {plan.seed}", "bold")
+    )
     out.print(Text(f"boot 1, on the card as it was built: {printable(found.first.message)}"))
     if found.cuts:
         grid = make_table(">cut", ">at", "in", "left on the card", ">next boot", ">", header_style="bold")

@@ -30,7 +30,6 @@ from bootscope.soak.states import Verdict
 from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Timeline
 
-
 SUFFIX = ".soak"
 """Of the name of a soak's run."""
 
