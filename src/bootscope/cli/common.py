@@ -31,6 +31,17 @@ def add_build_options(parser: argparse.ArgumentParser, jobs: str = "compile N fi
     flag(parser, "--no-ccache", "compile everything again, even if ccache is installed")
 
 
+def add_board_timeout(parser: argparse.ArgumentParser) -> None:
+    """--board-timeout, of a boot on the emulated board."""
+    what = "limit of the board's own (virtual) time for one boot, in seconds (default 120)"
+    option(parser, "--board-timeout", "S", what, type=float)
+
+
+def board_limit_ns(args: argparse.Namespace) -> int:
+    """What --board-timeout says, or its default."""
+    return int((args.board_timeout or 120) * 1e9)
+
+
 def runner(args: argparse.Namespace, cache: Cache, progress: Progress) -> Runner:
     """A runner as the build options ask for it."""
     # Verbs that build nothing need not wait for the builder to be loaded.

@@ -18,7 +18,15 @@ from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
 from bootscope.cli import board_options, named_image, record_image
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.cluster import add_cluster_option, executor_of, measure
-from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse, runner
+from bootscope.cli.common import (
+    BUILD_OPTIONS,
+    add_board_timeout,
+    add_build_options,
+    board_limit_ns,
+    check_positive,
+    refuse,
+    runner,
+)
 from bootscope.cli.label import add_label_option
 from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
@@ -38,7 +46,7 @@ from bootscope.system.load import LoadedSystem, load_system, milestones
 from bootscope.timeline.build import timeline
 
 FAILED = 3
-_LIMIT_S, _HANG_S, _IMAGE_HANG_S = 120, 30, 15
+_HANG_S, _IMAGE_HANG_S = 30, 15
 _EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls", "counts")
 """Options that are for an emulated board alone."""
 _NO_CLUSTER = "is for systems that bootscope builds, and for boards of a labgrid farm"
@@ -47,13 +55,7 @@ _NO_CLUSTER = "is for systems that bootscope builds, and for boards of a labgrid
 def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for an emulated board alone."""
     flag(parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view")
-    option(
-        parser,
-        "--board-timeout",
-        "S",
-        "limit of the board's own (virtual) time for one boot, in seconds (default 120)",
-        type=float,
-    )
+    add_board_timeout(parser)
     option(
         parser,
         "--hang-timeout",
@@ -143,7 +145,7 @@ class Record(Verb):
         image = record_image.is_image(args.system)
         of_image = image or named_image.image_of(args.system, None) is not None
         limits = Limits(
-            limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9),
+            limit_ns=board_limit_ns(args),
             quiet_ns=int((args.hang_timeout or (_IMAGE_HANG_S if of_image else _HANG_S)) * 1e9),
             explain=not args.no_explain,
             timing=_timing(args),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootscope.cli.arguments import option
-from bootscope.cli.common import add_build_options, check_positive
+from bootscope.cli.common import add_board_timeout, add_build_options, board_limit_ns, check_positive
 from bootscope.cli.label import add_label_option
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bootscope.soak.chip import Flash
 
 FAILED = 3
-_LIMIT_S = 120
 
 
 class Soak(Verb):
@@ -55,13 +54,7 @@ class Soak(Verb):
         option(
             parser, "--timeout", "S", "host time limit for one boot, in seconds (default 7200)", type=float
         )
-        option(
-            parser,
-            "--board-timeout",
-            "S",
-            "limit of the board's own (virtual) time for one boot, in seconds (default 120)",
-            type=float,
-        )
+        add_board_timeout(parser)
         option(parser, "-o", "FILE", "write the card as the last boot left it", type=Path)
         add_label_option(parser)
         add_build_options(parser)
@@ -81,7 +74,7 @@ class Soak(Verb):
         after_ns = int((2 if args.after is None else args.after) * 1e9)
         plan = Plan(args.n or 10, 1 if args.seed is None else args.seed, after_ns, args.since or "")
         store = open_store(marks=labels.parse(args.label))
-        limits = Limits(limit_ns=int((args.board_timeout or _LIMIT_S) * 1e9), explain=False)
+        limits = Limits(limit_ns=board_limit_ns(args), explain=False)
         with (
             _ordered(args, store, limits) as (task, image, flash),
             soaking(store, task, image, plan, flash) as soak,
