@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.builder.nand import array
 from bootscope.soak.card import Looked, Looker, copied, regions
 from bootscope.soak.checkers import CHECKERS, COPY
+from bootscope.soak.chip import Chip, Flash
 from bootscope.soak.soaking import moment_ns
 from bootscope.soak.states import State, Verdict
+from bootscope.system.load import load_system
 
 from .conftest import Command
 
@@ -189,6 +192,36 @@ def test_a_table_that_promises_more_than_there_is_ends_where_the_card_ends(card:
     with card.open("r+b") as f:
         f.truncate(33 * MIB)
     assert regions(card)[2].size_bytes == 0
+
+
+def test_what_a_boot_wrote_into_a_chip_is_what_the_next_one_finds(tmp_path: Path) -> None:
+    system = load_system("stock-nand").system
+    assert system.nand
+    nand, start = system.nand, system.kernel.memory_address
+    built, page = tmp_path / "built.elf", b"page".ljust(nand.raw_page_bytes, b"\xff")
+    array.write(nand, {5: page}, built)
+    (folder := tmp_path / "work").mkdir()
+    chip = Chip(Flash(nand, start, system.kernel.memory_bytes), built, folder)
+    assert chip.look().state == State(Verdict.UNCHANGED)
+
+    chip.begin()
+    assert chip.memory.stat().st_size == system.kernel.memory_bytes
+    place = nand.address - start
+    inverted = bytes(255 - value for value in page)
+    overwritten(chip.memory, place + 5 * nand.raw_page_bytes, inverted)
+    chip.end()
+    assert chip.look().state == State(Verdict.UNCHANGED)
+
+    chip.begin()
+    for row in (5, 9):
+        overwritten(chip.memory, place + row * nand.raw_page_bytes, inverted)
+    chip.end()
+    found = chip.look()
+    assert (found.region.name, found.region.kind) == ("nand", "UBI")
+    assert found.state == State(Verdict.UNCHECKED, "changed")
+    both = tmp_path / "both.elf"
+    array.write(nand, {5: page, 9: page}, both)
+    assert chip.content.read_bytes() == both.read_bytes()
 
 
 def test_moments_follow_from_the_seed() -> None:
