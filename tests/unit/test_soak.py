@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bootscope.builder.nand import array
-from bootscope.soak.card import Looked, Looker, copied, regions
+from bootscope.soak.card import CardCheck, Checked, copied, regions
 from bootscope.soak.checkers import CHECKERS, COPY
 from bootscope.soak.chip import Chip, Flash
 from bootscope.soak.soaking import moment_ns
@@ -140,14 +140,14 @@ def card(tmp_path: Path) -> Path:
     return card
 
 
-def looked(card: Path, tmp_path: Path, change: Callable[[Path], None]) -> tuple[Looked, ...]:
+def looked(card: Path, tmp_path: Path, change: Callable[[Path], None]) -> tuple[Checked, ...]:
     """What is found of a card that was changed."""
     used = tmp_path / "card.img"
     copied(card, used, card.stat().st_size)
     (folder := tmp_path / "work").mkdir()
-    looker = Looker(card, used, folder)
+    looker = CardCheck(card, used, folder)
     change(used)
-    found = looker.look()
+    found = looker.check()
     assert list(folder.iterdir()) == []
     return found
 
@@ -202,7 +202,7 @@ def test_what_a_boot_wrote_into_a_chip_is_what_the_next_one_finds(tmp_path: Path
     array.write(nand, {5: page}, built)
     (folder := tmp_path / "work").mkdir()
     chip = Chip(Flash(nand, start, system.kernel.memory_bytes), built, folder)
-    assert chip.look().state == State(Verdict.UNCHANGED)
+    assert chip.check().state == State(Verdict.UNCHANGED)
 
     chip.begin()
     assert chip.memory.stat().st_size == system.kernel.memory_bytes
@@ -210,13 +210,13 @@ def test_what_a_boot_wrote_into_a_chip_is_what_the_next_one_finds(tmp_path: Path
     inverted = bytes(255 - value for value in page)
     overwritten(chip.memory, place + 5 * nand.raw_page_bytes, inverted)
     chip.end()
-    assert chip.look().state == State(Verdict.UNCHANGED)
+    assert chip.check().state == State(Verdict.UNCHANGED)
 
     chip.begin()
     for row in (5, 9):
         overwritten(chip.memory, place + row * nand.raw_page_bytes, inverted)
     chip.end()
-    found = chip.look()
+    found = chip.check()
     assert (found.region.name, found.region.kind) == ("nand", "UBI")
     assert found.state == State(Verdict.UNCHECKED, "changed")
     both = tmp_path / "both.elf"
@@ -238,6 +238,7 @@ def test_moments_follow_from_the_seed() -> None:
     [
         (["stock", "--board", "serial:/dev/ttyUSB0"], "an emulated board"),
         (["stock", "-n", "0"], "-n"),
+        (["stock", "--after", "-1"], "--after must be 0 or more"),
         (["stock", "-o", "-"], "/dev/stdout"),
         (["nowhere"], "nowhere"),
         (["stock", "--until", "loginn"], "milestone"),

@@ -13,19 +13,19 @@ from rich.console import Console
 from bootscope.capture.record import BootEnd
 from bootscope.capture.store import Store
 from bootscope.report.soaked import document, show
-from bootscope.soak.card import Looked, Region
+from bootscope.soak.card import Checked, Region
 from bootscope.soak.soaking import Cut, Plan, Soaked
 from bootscope.soak.states import State, Verdict
 from tests.fixtures.stock_boot import unpack
 
 BOOT, ROOT = Region("p1", 1 << 20, 1 << 25, "FAT"), Region("p2", 1 << 26, 1 << 26, "ext4")
-UNCHANGED = Looked(BOOT, State(Verdict.UNCHANGED))
+UNCHANGED = Checked(BOOT, State(Verdict.UNCHANGED))
 FIRST_NS = 10_629_284_201
 PANICKED = "the kernel panicked at 4.000 s, in init"
 
 
-def left(verdict: Verdict, words: str = "", lost: tuple[str, ...] = ()) -> tuple[Looked, ...]:
-    return UNCHANGED, Looked(ROOT, State(verdict, words), lost)
+def left(verdict: Verdict, words: str = "", lost: tuple[str, ...] = ()) -> tuple[Checked, ...]:
+    return UNCHANGED, Checked(ROOT, State(verdict, words), lost)
 
 
 PENDING = left(Verdict.PENDING, "journal to replay")

@@ -23,14 +23,14 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
         *(board.storage_device.qemu_arguments(media) if media.has_card else ()),
         *(_handed_over(media) if board.boot_loader.by_emulator else []),
         *(("-device", f"loader,file={in_option(media.nand)}") if media.nand else ()),
-        *(_in_file(media.memory) if media.memory else ()),
+        *(_memory_in_file(media.memory) if media.memory else ()),
         *("-icount", f"shift={q.icount_shift.value},sleep=off"),
         *("-rtc", f"base={q.rtc},clock=vm", "-seed", str(q.seed)),
     ]
 
 
-def _in_file(memory: Path) -> tuple[str, ...]:
-    """A file as the board's memory: it is there when the power is cut."""
+def _memory_in_file(memory: Path) -> tuple[str, ...]:
+    """A file as the board's memory: what is in it outlives the emulator."""
     backend = f"memory-backend-file,id=memory,size={memory.stat().st_size},share=on"
     return ("-object", f"{backend},mem-path={in_option(memory)}", "-machine", "memory-backend=memory")
 

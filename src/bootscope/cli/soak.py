@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope soak: cuts the power at random moments, and looks at what the next boot makes of it."""
+"""bootscope soak: cuts the power at random moments, checks the file systems, and boots again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootscope.cli.arguments import option
-from bootscope.cli.common import add_board_timeout, add_build_options, board_limit_ns, check_positive
+from bootscope.cli.common import LARGEST, add_board_timeout, add_build_options, board_limit_ns, check_positive
 from bootscope.cli.label import add_label_option
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, printable
@@ -60,7 +60,9 @@ class Soak(Verb):
         add_build_options(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        check_positive(args, "n", "after", "timeout", "board_timeout")
+        check_positive(args, "n", "timeout", "board_timeout")
+        if args.after is not None and not 0 <= args.after <= LARGEST:
+            raise UserError(f"--after must be 0 or more, at most {LARGEST:,}")
         from bootscope.capture import labels
         from bootscope.cli.observers import observer
         from bootscope.cli.output import writable

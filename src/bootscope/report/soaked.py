@@ -12,7 +12,7 @@ from rich.text import Text
 from bootscope.core.errors import printable
 from bootscope.core.text import seconds, signed
 from bootscope.report.tables import make_table
-from bootscope.soak.card import Looked
+from bootscope.soak.card import Checked
 from bootscope.soak.soaking import SUFFIX, Cut, Soaked, damaged
 from bootscope.soak.states import Verdict
 
@@ -49,18 +49,18 @@ def _row(number: int, cut: Cut, first_ns: int) -> Sequence[str]:
     return (*begun, f"{seconds(cut.reached_ns)} s", signed(cut.reached_ns - first_ns))
 
 
-def _words(looked: Sequence[Looked]) -> str:
+def _words(checked: Sequence[Checked]) -> str:
     """What is on a card, in a few words: regions that are as they were go without saying."""
     well = (Verdict.UNCHANGED, Verdict.CLEAN)
     told = [
         f"{one.region.name} {one.region.kind or 'unknown'}: {_state_words(one)}"
-        for one in looked
+        for one in checked
         if one.state.verdict not in well
     ]
     return ", ".join(told) or "clean"
 
 
-def _state_words(one: Looked) -> str:
+def _state_words(one: Checked) -> str:
     words = one.state.words
     if one.state.verdict.value in ("pending", "unchecked"):
         return words
@@ -71,8 +71,8 @@ def _losses(found: Soaked) -> Iterator[str]:
     """Files of the image that are gone or empty, each once: since when."""
     seen: set[tuple[str, str]] = set()
     cuts = [(f"cut {number}", (*cut.left, *cut.left_after)) for number, cut in enumerate(found.cuts, 1)]
-    for what, looked in [("boot 1", found.left), *cuts]:
-        for one in looked:
+    for what, checked in [("boot 1", found.left), *cuts]:
+        for one in checked:
             new = [path for path in one.lost if (one.region.name, path) not in seen]
             seen |= {(one.region.name, path) for path in new}
             if new:
@@ -98,9 +98,9 @@ def _verdict(found: Soaked) -> Iterator[str]:
     if all(one.state.verdict.value == "unchanged" for cut in cuts for one in cut.left):
         yield "nothing was written to any partition"
     for number, cut in enumerate(cuts, 1):
-        for what, looked in (("cut", cut.left), ("the boot after cut", cut.left_after)):
-            if damaged(looked):
-                yield f"after {what} {number}: {_words(looked)}"
+        for what, checked in (("cut", cut.left), ("the boot after cut", cut.left_after)):
+            if damaged(checked):
+                yield f"after {what} {number}: {_words(checked)}"
         if cut.boot.ended != "limit":
             yield f"cut {number} found no boot to cut: {printable(cut.boot.message)}"
         if cut.after and cut.reached_ns is None:
@@ -118,7 +118,7 @@ def document(found: Soaked) -> dict[str, object]:
         "after_ns": found.plan.after_ns,
         "reached_ns": found.reached_ns,
         "message": found.first.message,
-        "left": _looked(found.left),
+        "left": _states(found.left),
         "cuts": [_cut(number, cut) for number, cut in enumerate(found.cuts, 1)],
     }
 
@@ -131,15 +131,15 @@ def _cut(number: int, cut: Cut) -> dict[str, object]:
         "message": cut.boot.message,
         "at_ns": cut.at_ns,
         "phase": cut.phase,
-        "left": _looked(cut.left),
+        "left": _states(cut.left),
         "next_boot": after.number if after else None,
         "next_message": after.message if after else None,
         "next_reached_ns": cut.reached_ns,
-        "next_left": _looked(cut.left_after),
+        "next_left": _states(cut.left_after),
     }
 
 
-def _looked(looked: Sequence[Looked]) -> list[dict[str, object]]:
+def _states(checked: Sequence[Checked]) -> list[dict[str, object]]:
     return [
         {
             "where": one.region.name,
@@ -148,5 +148,5 @@ def _looked(looked: Sequence[Looked]) -> list[dict[str, object]]:
             "words": one.state.words,
             "lost": list(one.lost),
         }
-        for one in looked
+        for one in checked
     ]

@@ -29,7 +29,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Looked:
+class Checked:
     """What a cut left of a region. `lost`: files of the image that are gone, or empty though they were
     not."""
 
@@ -75,37 +75,37 @@ def _regions(volume: Volume, stretches: list[tuple[str, int, int]]) -> Iterator[
         yield Region(name, part.offset_bytes, part.size_bytes, found.kind if found else "")
 
 
-class Looker:
+class CardCheck:
     """Compares a card in use with what it was as it was built. `folder` is one of ours, for copies."""
 
     def __init__(self, built: Path, card: Path, folder: Path) -> None:
-        self._built, self.card, self._folder = built, card, folder
+        self._built, self.path, self._folder = built, card, folder
         self.regions = regions(card)
         self._files = {region.name: self._listed(built, region) for region in self.regions}
 
-    def look(self) -> tuple[Looked, ...]:
+    def check(self) -> tuple[Checked, ...]:
         """What every region holds now."""
-        return tuple(self._look(region) for region in self.regions)
+        return tuple(self._checked(region) for region in self.regions)
 
-    def _look(self, region: Region) -> Looked:
+    def _checked(self, region: Region) -> Checked:
         if self._same(region):
-            return Looked(region, State(Verdict.UNCHANGED))
+            return Checked(region, State(Verdict.UNCHANGED))
         if region.kind in ONLY_READ:
-            return Looked(region, State(Verdict.DAMAGED, "only read, and its bytes changed"))
+            return Checked(region, State(Verdict.DAMAGED, "only read, and its bytes changed"))
         checker = CHECKERS.get(region.kind)
         if not checker:
-            return Looked(region, State(Verdict.UNCHECKED, "changed"))
-        folder = self._folder / "look"
+            return Checked(region, State(Verdict.UNCHECKED, "changed"))
+        folder = self._folder / "check"
         folder.mkdir()
         try:
-            copy = self._part(self.card, region, folder)
+            copy = self._part(self.path, region, folder)
             state = checker(folder)
             now = self._names(copy, folder) if self._files[region.name] else {}
         finally:
             shutil.rmtree(folder)
         before = self._files[region.name]
         lost = (path for path, size in before.items() if size and not now.get(path)) if now else ()
-        return Looked(region, state, tuple(sorted(lost)))
+        return Checked(region, state, tuple(sorted(lost)))
 
     def _listed(self, built: Path, region: Region) -> dict[str, int]:
         """The files of a region as it was built, where they can be listed: path -> size in bytes."""
@@ -134,7 +134,7 @@ class Looker:
 
     def _same(self, region: Region) -> bool:
         """Whether every byte is as it was built; what an image leaves out of its card is zeros."""
-        with self.card.open("rb") as f, self._built.open("rb") as g:
+        with self.path.open("rb") as f, self._built.open("rb") as g:
             for at in range(region.start_bytes, region.start_bytes + region.size_bytes, CHUNK_BYTES):
                 count = min(CHUNK_BYTES, region.start_bytes + region.size_bytes - at)
                 now, was = os.pread(f.fileno(), count, at), os.pread(g.fileno(), count, at)

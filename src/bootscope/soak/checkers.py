@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File systems looked at by their own tools, without root and without mounting: by kind.
+"""File systems checked by their own tools, without root and without mounting: by kind.
 
 A tool gets a copy. What Linux does at the next mount by itself (a journal, a log, a mark that it is in use)
 is no damage; what `fsck` at boot mends without asking is told; anything else is damage.
@@ -17,7 +17,7 @@ from bootscope.builder.step import BUILD_ENV
 from bootscope.core import tools
 from bootscope.core.errors import printable
 from bootscope.core.process import Finished, build_environment, run
-from bootscope.soak.states import CLEAN, Look, State, Verdict
+from bootscope.soak.states import CLEAN, Checker, State, Verdict
 
 _TIMEOUT_S = 1800
 _EXT_FEATURES_AT, _EXT_TO_REPLAY = 0x460, 0x4
@@ -111,7 +111,7 @@ def xfs(folder: Path) -> State:
     return State(Verdict.DAMAGED, _words(done, "would|bad|corrupt")) if done.status else CLEAN
 
 
-CHECKERS: dict[str, Look] = {
+CHECKERS: dict[str, Checker] = {
     **dict.fromkeys(("ext2", "ext3", "ext4"), ext),
     "FAT": fat,
     "f2fs": f2fs,

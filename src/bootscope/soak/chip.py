@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bootscope.builder.nand import array
-from bootscope.soak.card import Looked, Region
+from bootscope.soak.card import Checked, Region
 from bootscope.soak.states import State, Verdict
 from bootscope.system.nand import Nand
 
@@ -45,8 +45,8 @@ class Chip:
         rows = array.read_memory(self._flash.nand, self.memory, self._flash.memory_address)
         array.write(self._flash.nand, rows, self.content)
 
-    def look(self) -> Looked:
+    def check(self) -> Checked:
         """Whether anything was written or erased; what UBI makes of it, only Linux knows."""
         region = Region("nand", 0, self._flash.nand.blocks * self._flash.nand.erase_bytes, "UBI")
         same = self._digest() == self._built
-        return Looked(region, State(Verdict.UNCHANGED) if same else State(Verdict.UNCHECKED, "changed"))
+        return Checked(region, State(Verdict.UNCHANGED) if same else State(Verdict.UNCHECKED, "changed"))

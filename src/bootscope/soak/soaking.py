@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A soak: boot, cut the power at a random moment, look at the card, boot to the end, look again.
+"""A soak: boot, cut the power at a random moment, check the card, boot to the end, check again.
 
 All boots are on one card, which keeps what they write, and are boots of one run in the store. The first one
 goes to its end: it is the boot that `record` makes. Then come pairs, one that is cut and one that goes to its
@@ -23,8 +23,9 @@ from bootscope.analysis.views import view
 from bootscope.capture.record import BootEnd, BootInfo, RunInfo
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
+from bootscope.core.errors import UserError
 from bootscope.emulator.recording import Observer, Task, record_boots
-from bootscope.soak.card import Looked, Looker, copied
+from bootscope.soak.card import CardCheck, Checked, copied
 from bootscope.soak.chip import Chip, Flash
 from bootscope.soak.states import Verdict
 from bootscope.timeline.build import timeline
@@ -53,10 +54,10 @@ class Cut:
     boot: BootInfo
     at_ns: int
     phase: str
-    left: tuple[Looked, ...]
+    left: tuple[Checked, ...]
     after: BootInfo | None = None
     reached_ns: int | None = None
-    left_after: tuple[Looked, ...] = ()
+    left_after: tuple[Checked, ...] = ()
 
     @property
     def good(self) -> bool:
@@ -74,7 +75,7 @@ class Soaked:
     plan: Plan
     first: BootInfo
     reached_ns: int | None
-    left: tuple[Looked, ...]
+    left: tuple[Checked, ...]
     cuts: tuple[Cut, ...]
 
     @property
@@ -84,9 +85,9 @@ class Soaked:
         return self.reached_ns is not None and done
 
 
-def damaged(looked: Sequence[Looked]) -> bool:
+def damaged(checked: Sequence[Checked]) -> bool:
     """Whether a file system is damaged."""
-    return any(one.state.verdict == Verdict.DAMAGED for one in looked)
+    return any(one.state.verdict == Verdict.DAMAGED for one in checked)
 
 
 def moment_ns(seed: int, number: int, span_ns: int) -> int:
@@ -111,47 +112,47 @@ def soaking(store: Store, task: Task, image: Path, plan: Plan, flash: Flash | No
         facts = msgspec.structs.replace(facts, name=facts.name + SUFFIX)
         subject = replace(task.subject, media=media, facts=facts)
         task = replace(task, subject=subject, boots=2 * plan.cuts + 1)
-        yield Soak(store, task, plan, Looker(image, card, Path(name)), chip)
+        yield Soak(store, task, plan, CardCheck(image, card, Path(name)), chip)
 
 
 class Soak:
     """One soak. `run_id` is that of its run in the store; empty until it begins."""
 
-    def __init__(self, store: Store, task: Task, plan: Plan, looker: Looker, chip: Chip | None) -> None:
-        self._store, self._task, self._plan, self._looker, self._chip = store, task, plan, looker, chip
-        self._looks: list[tuple[Looked, ...]] = []
+    def __init__(self, store: Store, task: Task, plan: Plan, card: CardCheck, chip: Chip | None) -> None:
+        self._store, self._task, self._plan, self._card, self._chip = store, task, plan, card, chip
+        self._checks: list[tuple[Checked, ...]] = []
         self._range = (0, 0)
         self.run_id = ""
 
     @property
     def begun(self) -> bool:
         """Whether there is something to tell: the first boot is over."""
-        return bool(self._looks)
+        return bool(self._checks)
 
     def run(self, observer: Observer) -> Soaked:
         """Boots and cuts. Raises UserError for a moment that the first boot does not have, ToolError as
         recordings and tools do; on Ctrl-C :meth:`found` tells what was recorded by then."""
         self.run_id = self._store.new_run_id(self._task.subject.facts.name, datetime.now(UTC))
         record_boots(self._store, self._task, observer, self.run_id, self._each)
-        if len(self._looks) < len(self._store.load(self.run_id).boots):
-            self._look()
+        if len(self._checks) < len(self._store.load(self.run_id).boots):
+            self._check()
         return self.found()
 
     def keep(self, to: Path) -> None:
         """Writes the card as it is now. Raises ToolError when it cannot."""
-        copied(self._looker.card, to, self._looker.card.stat().st_size)
+        copied(self._card.path, to, self._card.path.stat().st_size)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """After a boot: what it left."""
         if self._chip:
             self._chip.end()
-        self._looks.append((*self._looker.look(), *([self._chip.look()] if self._chip else ())))
+        self._checks.append((*self._card.check(), *([self._chip.check()] if self._chip else ())))
 
     def _each(self, number: int, before: BootInfo | None) -> Task | None:
         """What boot `number` is; None where the one before has failed."""
         if before:
-            self._look()
-            if damaged(self._looks[-1]) or (number % 2 == 0 and not before.complete):
+            self._check()
+            if damaged(self._checks[-1]) or (number % 2 == 0 and not before.complete):
                 return None
         if self._chip:
             self._chip.begin()
@@ -174,6 +175,11 @@ class Soak:
         last_ns = v.evidence.recorded[-1].time_ns
         since = self._plan.since
         first_ns = moment(v.evidence, since, "--from").virtual_ns if since else 0
+        if first_ns >= last_ns + self._plan.after_ns:
+            raise UserError(
+                f"--from {since}: the first boot ends there, and --after gives no time behind it",
+                hint="an earlier moment, or --after 2",
+            )
         return first_ns, last_ns + self._plan.after_ns
 
     def found(self) -> Soaked:
@@ -182,16 +188,16 @@ class Soak:
         boots = [boot for boot in run.boots if boot.info.ended != BootEnd.INTERRUPTED]
         infos = [boot.info for boot in boots]
         lines = [timeline(b.info.boot_id, b.records(), run.info) for b in boots]
-        looks = [*self._looks, *([()] * len(infos))]
+        checks = [*self._checks, *([()] * len(infos))]
         cuts = []
         for at in range(1, len(infos), 2):
-            cut = Cut(infos[at], lines[at].total_ns, lines[at].phases[-1].name, looks[at])
+            cut = Cut(infos[at], lines[at].total_ns, lines[at].phases[-1].name, checks[at])
             if at + 1 < len(infos):
                 reached = _reached(infos[at + 1], lines[at + 1], run.info)
-                cut = replace(cut, after=infos[at + 1], reached_ns=reached, left_after=looks[at + 1])
+                cut = replace(cut, after=infos[at + 1], reached_ns=reached, left_after=checks[at + 1])
             cuts.append(cut)
         first_ns = _reached(infos[0], lines[0], run.info)
-        return Soaked(run, self._plan, infos[0], first_ns, looks[0], tuple(cuts))
+        return Soaked(run, self._plan, infos[0], first_ns, checks[0], tuple(cuts))
 
 
 def _reached(info: BootInfo, line: Timeline, run: RunInfo) -> int | None:

@@ -30,5 +30,5 @@ class State:
 
 CLEAN = State(Verdict.CLEAN)
 
-Look = Callable[[Path], State]
+Checker = Callable[[Path], State]
 """Looks at the copy of a file system in a folder of ours; it may change the copy."""
