@@ -88,6 +88,24 @@ def test_boots_that_are_all_the_same_are_shown_once(main_here: Command, tmp_path
     assert "the median" not in text
 
 
+@pytest.mark.parametrize(
+    ("cut", "told"),
+    [
+        ([2], "2 of the 3 boots of this run came to their end; they are the same to the nanosecond."),
+        ([2, 3], "1 of the 3 boots of this run came to its end."),
+    ],
+)
+def test_boots_that_did_not_come_to_their_end_are_not_said_to_be_the_same(
+    main_here: Command, tmp_path: Path, store: Store, cut: list[int], told: str
+) -> None:
+    run_id = keep_run(store, [hook(0, "uboot.start"), hook(1000, "kernel.start")], boots=3)
+    for number in cut:
+        file = store.runs / run_id / f"boots/{number:03}/boot.json"
+        info = json.loads(file.read_text())
+        file.write_text(json.dumps({**info, "ended": "limit", "stream_sha256": str(number)}))
+    assert told in page(main_here, tmp_path, run_id)
+
+
 def test_the_page_of_a_real_board_has_the_milestones_own_figure(
     main_here: Command, tmp_path: Path, store: Store
 ) -> None:

@@ -96,11 +96,21 @@ def first_of(store: Store, boot_id: str, *, recorded: bool, core: Core | None = 
     return answer.first(found, run_id if int(number) == 1 else boot_id, recorded=recorded)
 
 
+def _same_boots(boots: SampleSet) -> str:
+    """Which of a run's boots are the same; those that did not come to their end are other ones."""
+    total, ended = len(boots.boots), sum(boot.complete for boot in boots.boots)
+    if ended == total:
+        return f"All {total} boots of this run are the same to the nanosecond."
+    if ended == 1:
+        return f"1 of the {total} boots of this run came to its end."
+    return f"{ended} of the {total} boots of this run came to their end; they are the same to the nanosecond."
+
+
 def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | None) -> Shown:
     """A boot with what the page says of it beside its trace."""
     which, until = "", until_of(store, boot_id)
     if boots and boots.exact:
-        which = f"All {len(boots.boots)} boots of this run are the same to the nanosecond."
+        which = _same_boots(boots)
     elif boots:
         number = int(boot_id.rpartition("/")[2])
         which = f"This is boot {number} of {len(boots.boots)}; report RUN/BOOT shows another one."
