@@ -4,7 +4,8 @@
 .PHONY: agent campaigns demo test test-full test-unit fuzz setup setup-test setup-test-full bench lint lock clean help kills reproduce stories measure optimize
 
 VENV := .venv
-PYTEST := $(VENV)/bin/python -m pytest
+# Tests start the command some thousand times: it is compiled once, also where PYTHONDONTWRITEBYTECODE is set.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/pycache $(VENV)/bin/python -m pytest
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile

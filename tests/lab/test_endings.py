@@ -72,7 +72,7 @@ def test_a_panic_is_said_and_kept(bootscope: Bootscope, variant: Callable[..., P
 
 def test_a_hang_is_said_and_kept(bootscope: Bootscope, variant: Callable[..., Path]) -> None:
     silent = variant(("setenv bootargs {command_line}\n", "while true; do sleep 1; done\n"))
-    recorded = bootscope.json("record", silent, "--hang", "4", status=3)
+    recorded = bootscope.json("record", silent, "--hang", "1.5", status=3)
     assert recorded["boots"][0]["ended"] == "hang"
     assert "nothing happened" in recorded["boots"][0]["message"]
     assert bootscope.json("show")["ended"] == "hang"

@@ -52,6 +52,7 @@ def test_two_boots_of_a_build_give_identical_streams(stock: tuple[Bootscope, dic
     assert len(command.stream(recorded, 1)) > 500_000
 
 
+@pytest.mark.campaign
 def test_a_boot_under_full_host_load_gives_the_same_stream(
     stock: tuple[Bootscope, dict[str, Any]], bootscope: Bootscope
 ) -> None:

@@ -167,14 +167,21 @@ def predicted(stock: Recorded, change: str) -> int:
 @pytest.mark.parametrize(
     ("change", "old", "new"),
     [
-        ("quiet", COMMAND_LINE, f"{COMMAND_LINE} quiet"),
+        pytest.param("quiet", COMMAND_LINE, f"{COMMAND_LINE} quiet", marks=pytest.mark.campaign),
         (
             "bootdelay=0",
             'defconfig = "Cubieboard_defconfig"\n',
             'defconfig = "Cubieboard_defconfig"\nconfig = { BOOTDELAY = 0 }\n',
         ),
         # An initcall that registers a driver: without it, the driver probes nothing.
-        ("without:musb_driver_init", COMMAND_LINE, f"{COMMAND_LINE} initcall_blacklist=musb_driver_init"),
+        pytest.param(
+            *(
+                "without:musb_driver_init",
+                COMMAND_LINE,
+                f"{COMMAND_LINE} initcall_blacklist=musb_driver_init",
+            ),
+            marks=pytest.mark.campaign,
+        ),
     ],
     ids=["quiet", "bootdelay", "initcall"],
 )

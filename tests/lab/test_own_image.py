@@ -51,7 +51,7 @@ def test_parts_of_debian_boot_to_their_login(tmp_path: Path) -> None:
     ("kind", "board", "first"),
     [
         pytest.param("riscv64", "virt-riscv64", "opensbi", marks=pytest.mark.campaign),
-        ("amd64", "q35", "firmware"),
+        pytest.param("amd64", "q35", "firmware", marks=pytest.mark.campaign),
     ],
 )
 def test_other_boards_boot_images_behind_the_firmware_that_they_need(

@@ -90,6 +90,7 @@ def test_costs_can_be_counted_anew_for_another_card(
     assert slow["total_ns"] - fast["total_ns"] == storage_ns - left_ns + console_ns[0] - console_ns[1]
 
 
+@pytest.mark.campaign
 def test_a_silent_kernel_is_split_as_well(bootscope: Bootscope, variant: Callable[..., Path]) -> None:
     quiet = variant(("rootwait rw", "rootwait rw quiet loglevel=0"))
     recorded = bootscope.json("record", quiet)

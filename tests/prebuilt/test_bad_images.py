@@ -123,6 +123,7 @@ def test_an_encrypted_root(bootscope: Bootscope, boot: bytes, tmp_path: Path) ->
     kept(bootscope, told, "init")
 
 
+@pytest.mark.campaign
 def test_a_kernel_that_is_compressed_twice(bootscope: Bootscope, parts: Parts, tmp_path: Path) -> None:
     image = tmp_path / "Image.gz.xz"
     image.write_bytes(lzma.compress(gzip.compress(parts.kernel.read_bytes(), 1), preset=0))
@@ -160,6 +161,7 @@ def test_a_kernel_that_panics_before_its_console(bootscope: Bootscope, parts: Pa
     kept(bootscope, told, "kernel")
 
 
+@pytest.mark.campaign
 def test_a_kernel_with_kaslr(bootscope: Bootscope, tmp_path: Path) -> None:
     """Behind a boot loader whose menu lets the kernel move itself."""
     card = Path(bootscope.json("build", "debian-amd64")["card"])

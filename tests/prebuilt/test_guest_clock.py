@@ -43,6 +43,7 @@ def test_two_boots_are_equal_under_load(bootscope: Bootscope, recorded: tuple[Bo
     assert _boot(looks, clock).info.stream_sha256 == again
 
 
+@pytest.mark.campaign
 def test_code_that_looks_at_no_clock_takes_what_counts_tell(recorded: tuple[Bootscope, str, str]) -> None:
     bootscope, clock, counts = recorded
     in_clock, by_counts = _phases(bootscope, clock), _phases(bootscope, counts)
@@ -51,6 +52,7 @@ def test_code_that_looks_at_no_clock_takes_what_counts_tell(recorded: tuple[Boot
     assert unpacking > 1_000_000_000
 
 
+@pytest.mark.campaign
 def test_waits_for_a_clock_are_as_long_as_they_are_meant(recorded: tuple[Bootscope, str, str]) -> None:
     bootscope, clock, counts = recorded
     in_clock, by_counts = _phases(bootscope, clock), _phases(bootscope, counts)
@@ -63,6 +65,7 @@ def test_it_is_not_counted_as_well(bootscope: Bootscope) -> None:
     assert done.returncode == 2 and "already: its boots are not counted" in done.stderr
 
 
+@pytest.mark.campaign
 def test_the_time_of_another_core_is_refused(recorded: tuple[Bootscope, str, str]) -> None:
     bootscope, clock, counts = recorded
     for arguments, told in (

@@ -68,8 +68,10 @@ def sleeper(wait: Wait, evidence: Evidence, stacks: Stacks) -> str:
 def view(evidence: Evidence, stacks: Stacks) -> Rows:
     """All waiting of the CPU itself, longest first: asleep with nothing to run, or spinning."""
     found: dict[tuple[str, str, str, str], list[tuple[int, int]]] = defaultdict(list)
-    for key, start, length in (*_asleep(evidence, stacks), *_spinning(evidence)):
+    for key, start, length in _asleep(evidence, stacks):
         found[(*key, evidence.phase_at(start))].append((start, length))
+    for who, what, start, length in spinning(evidence):
+        found[(who, what, "spinning", evidence.phase_at(start))].append((start, length))
     rows: list[dict[str, Cell]] = [
         {
             "who": who,
@@ -125,15 +127,16 @@ def reason(wait: Wait, evidence: Evidence, stacks: Stacks) -> tuple[str, str]:
     return (f"{who}: {label(calls[-1], evidence)}" if calls else who), what
 
 
-def _spinning(evidence: Evidence) -> Iterator[tuple[tuple[str, str, str], int, int]]:
-    """Delay loops, without those inside another one."""
+def spinning(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
+    """Delay loops, without those inside another one: (who waits, the function that asked for it, start and
+    length in ns)."""
     done: dict[int, int] = defaultdict(int)
     for call in evidence.scene.of(*DELAYS):
         if call.start_ns < done[call.task.number]:
             continue
         done[call.task.number] = call.end_ns
         who = doing(evidence, call.task, call.first, call.start_ns)
-        yield (who, caller(call, evidence), "spinning"), call.start_ns, call.end_ns - call.start_ns
+        yield who, caller(call, evidence), call.start_ns, call.end_ns - call.start_ns
 
 
 def countdown(evidence: Evidence) -> list[Call]:
@@ -155,5 +158,6 @@ def caller(call: Call, evidence: Evidence) -> str:
 def spinning_in(evidence: Evidence, start_ns: int, end_ns: int) -> int:
     """Time in ns that delay loops took between two moments."""
     return sum(
-        max(0, min(end_ns, start + length) - max(start_ns, start)) for _, start, length in _spinning(evidence)
+        max(0, min(end_ns, start + length) - max(start_ns, start))
+        for _, _, start, length in spinning(evidence)
     )

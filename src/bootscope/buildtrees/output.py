@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from bootscope.builder.steps import small_init
-from bootscope.buildtrees import kernel_code
+from bootscope.buildtrees import kernel_code, loader_code
 from bootscope.buildtrees.changeset import ChangeSet
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.openwrt_sources import Sources
@@ -162,11 +162,12 @@ _SAID = {
 
 def settings_by_hand(out: Output, settings: dict[str, object]) -> None:
     """Settings that nothing of the build system stands for; a first program is written as C, and so is what
-    is added to the kernel."""
+    is added to the kernel or changed in U-Boot."""
     _small_init(out, settings)
-    files, steps = kernel_code.by_hand(settings)
-    out.files |= files
-    out.by_hand += steps
+    for code in (kernel_code, loader_code):
+        files, steps = code.by_hand(settings)
+        out.files |= files
+        out.by_hand += steps
     for key, value in sorted(settings.items()):
         said = f"{_SAID[key]}: " if key in _SAID else ""
         out.lost.append(f"{said}{key} = {printable(str(value))}")

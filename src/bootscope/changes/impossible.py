@@ -30,6 +30,7 @@ _LOADERS = (
     *("kernel.packed", "kernel.uimage_address", "kernel.append_device_tree"),
 )
 """Settings that a boot loader works by."""
+_EDITS = f"{BUILT.tree}.edits."
 _COMPILED = ("kernel.files", "kernel.function_order", "kernel.probe_later")
 """Settings of a kernel's code."""
 _PLACES = {
@@ -98,6 +99,8 @@ def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
             yield "its kernel is prebuilt: an initramfs cannot become a part of it"
         if taken and tree == BUILT.tree and change.settings.get(f"{BUILT.tree}.falcon"):
             yield "its boot loader is prebuilt: Falcon mode needs one with an SPL of this build"
+        if taken and tree == BUILT.tree and any(key.startswith(_EDITS) for key in change.settings):
+            yield "its boot loader is prebuilt: its sources are not compiled here"
     touched = any(change.settings.get(f"kernel.{key}") for key in ("append_device_tree", "disabled_nodes"))
     if touched and "prebuilt.kernel" in facts.settings and not facts.settings.get("prebuilt.device_tree"):
         yield "its device tree comes from the boot loader"

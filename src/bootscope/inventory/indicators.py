@@ -17,6 +17,7 @@ from bootscope.inventory import (
     code_order,
     driver_parameters,
     entropy,
+    loader_waits,
     probe_order,
     raw_flash,
     searches,
@@ -137,6 +138,12 @@ INDICATORS = {
     "caches-off": Indicator("caches that are off, by counts for a core", _caches_off, lambda known: None),
     "loader-console": Indicator("boot loaders that write to the console", _silenced, logged.loader_console),
     "kernel-console": Indicator("a kernel that writes to the console", _LINUX_CONSOLE, logged.kernel_console),
+    "loader-i2c-wait": Indicator(
+        "a boot loader that waits after resetting an I2C controller", loader_waits.i2c, lambda known: None
+    ),
+    "loader-card-wait": Indicator(
+        "a boot loader that waits for the card longer than need be", loader_waits.card, lambda known: None
+    ),
     "countdown": Indicator(f"a countdown in {BUILT.title}", _countdown, logged.countdown),
     "calibration": Indicator("a calibration of the delay loop", _calibration, logged.calibration),
     "deferred-timeout": Indicator(

@@ -20,6 +20,7 @@ from bootscope.devices import sd_card
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import MILESTONES
+from bootscope.system import source_edits
 from bootscope.system.filesystems import DRIVERS
 from bootscope.system.model import (
     SCHEMA,
@@ -202,7 +203,8 @@ def check_system(system: System, path: Path) -> None:
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
     """Of the boot loader, and of what comes before it."""
     uboot = system.uboot
-    used = bool(uboot.script or uboot.environment or uboot.files or uboot.config or uboot.defconfig)
+    sources = uboot.files or source_edits.of(uboot.edits)
+    used = bool(uboot.script or uboot.environment or sources or uboot.config or uboot.defconfig)
     used = used or isinstance(system.firmware, Firmware) or bool(system.card.loader_sector)
     require(has_loader(system) or not used, "uboot.source", "a name under [sources]: one is set up")
     if isinstance(system.firmware, Firmware):
@@ -211,9 +213,10 @@ def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> 
         at, size = system.firmware.package_at, system.firmware.flash_bytes
         fits = 0 < at < size or at == size == 0
         require(fits, "firmware.package_at", f"more than 0, and less than flash_bytes, {size}")
-    for name in system.uboot.files:
-        inside = not Path(name).is_absolute() and ".." not in Path(name).parts and bool(name)
+    for name in uboot.files:
+        inside = source_edits.inside(name)
         require(inside, "uboot.files", f"paths in U-Boot's tree, got '{printable(name)}'")
+    source_edits.check("uboot.edits", source_edits.of(uboot.edits), require)
 
 
 def _check_milestone(key: str, milestone: Milestone, require: Callable[[bool, str, str], None]) -> None:

@@ -10,6 +10,7 @@ from bootscope.system.application import Application
 from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.nand import Nand
 from bootscope.system.small_init import SmallInit
+from bootscope.system.source_edits import SourceEdit
 from bootscope.system.splash import Splash
 
 SCHEMA = 1
@@ -80,12 +81,10 @@ class Environment(Setting, frozen=True):
 
 class UBoot(Setting, frozen=True, kw_only=True):
     """The boot loader: configuration, and the script that it finds on the boot partition. Without a `source`
-    there is none: the emulator starts the kernel.
-
-    `falcon`: the SPL loads Linux by itself, from `card.raw_sector` or, where that is 0, from files of the
-    boot partition; U-Boot is only the way back. With Trusted Firmware-A it is BL2 that does so, from sectors.
-    `environment`: as `saveenv` stores it on the boot partition.
-    `files` (path in U-Boot's tree -> text) are put over its sources.
+    there is none: the emulator starts the kernel. `falcon`: the SPL loads Linux by itself, from
+    `card.raw_sector` or, where that is 0, from files of the boot partition; U-Boot is only the way back. With
+    Trusted Firmware-A it is BL2 that does so, from sectors. `environment`: as `saveenv` stores it there.
+    `files` (path in U-Boot's tree -> text) are put over its sources; `edits` change places of them.
     """
 
     source: str = ""
@@ -95,6 +94,7 @@ class UBoot(Setting, frozen=True, kw_only=True):
     falcon: bool = False
     environment: Environment | msgspec.UnsetType = msgspec.UNSET
     files: dict[str, str] = {}
+    edits: dict[str, SourceEdit] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Firmware(Setting, frozen=True, kw_only=True):

@@ -19,9 +19,14 @@ class Edit:
     after: str
 
 
-def edited(tree: Path, files: Mapping[str, str], edits: Iterable[Edit], setting: str) -> dict[str, str]:
+_FOR_LINUX = "it is made for the source of Linux 6.12"
+
+
+def edited(
+    tree: Path, files: Mapping[str, str], edits: Iterable[Edit], setting: str, made_for: str = _FOR_LINUX
+) -> dict[str, str]:
     """The files that edits change, by path, as text. What is in `files` is taken from there, the rest from
-    the folder `tree`. `setting` is what asks for it.
+    the folder `tree`. `setting` is what asks for it, and `made_for` says where it can be had.
 
     Raises UserError where a file is not there, or has not the text that an edit expects.
     """
@@ -36,7 +41,7 @@ def edited(tree: Path, files: Mapping[str, str], edits: Iterable[Edit], setting:
             raise UserError(
                 f"{setting} cannot be had: {edit.path} of this source tree has not exactly one place with "
                 f"'{first}'",
-                hint=f"it is made for the source of Linux 6.12; leave {setting} out",
+                hint=f"{made_for}; leave {setting} out",
             )
         found[edit.path] = text.replace(edit.before, edit.after)
     return {path: text for path, text in found.items() if not _same(path, text, tree, files)}

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import falcon, nand_loader, tree_view
+from bootscope.builder.steps.edits import Edit, edited
 from bootscope.builder.steps.unpack import TREE, tree_of
+from bootscope.core.errors import printable
+from bootscope.system import source_edits
 from bootscope.system.model import System
+
+_OTHER_SOURCE = "this U-Boot is of another version, or of another driver"
 
 
 def source_of(system: System) -> str:
@@ -16,7 +23,7 @@ def source_of(system: System) -> str:
     uboot = system.uboot
     chip = "-nand" if nand_loader.wanted(system) else ""
     with_falcon = f"{uboot.source}{chip}-falcon" if falcon.by_spl(system) else f"{uboot.source}{chip}"
-    return f"{with_falcon}-files" if uboot.files else with_falcon
+    return f"{with_falcon}-files" if uboot.files or source_edits.of(uboot.edits) else with_falcon
 
 
 def needed(system: System) -> bool:
@@ -36,8 +43,10 @@ def step(system: System) -> Step:
         inputs = {**inputs, "nand": nand_loader.inputs(nand)}
     if uboot.files:
         inputs = {**inputs, "files": uboot.files}
+    if edits := source_edits.of(uboot.edits):
+        inputs = {**inputs, "edits": msgspec.to_builtins(edits)}
     title = "U-Boot's tree for Falcon mode" if falcon.by_spl(system) else "U-Boot's tree with a NAND driver"
-    title = "U-Boot's tree with files of the system" if uboot.files else title
+    title = "U-Boot's tree with files of the system" if uboot.files or edits else title
     return Step(f"unpack-{source_of(system)}", title, 1, work, inputs, (f"unpack-{uboot.source}",))
 
 
@@ -46,4 +55,8 @@ def write(system: System, tree: Path, view: Path) -> None:
     changed = falcon.files(tree) if falcon.by_spl(system) else {}
     if nand := nand_loader.wanted(system):
         changed |= nand_loader.files(tree, nand)
-    tree_view.write(tree, view, {**changed, **system.uboot.files})
+    files = {**changed, **system.uboot.files}
+    for name, edit in source_edits.of(system.uboot.edits).items():
+        one = Edit(edit.file, edit.before, edit.after)
+        files |= edited(tree, files, [one], f"uboot.edits.{printable(name)}", _OTHER_SOURCE)
+    tree_view.write(tree, view, files)

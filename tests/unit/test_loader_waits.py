@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits of a boot loader that are longer than need be, told from a recording."""
+
+from __future__ import annotations
+
+import pytest
+
+from bootscope.capture.store import Store
+from bootscope.inventory.indicators import INDICATORS
+from bootscope.loaders.uboot import UBOOT
+
+from .lab_scenes import MS, known
+from .scenes import Story
+
+MAP = b"4a002000 T mmc_go_idle\n4a003000 t twsi_i2c_init\n4a004000 T other\n"
+IDLE, I2C, OTHER = 0x4A002010, 0x4A003010, 0x4A004010
+
+
+def sign(store: Store, name: str, *waits: tuple[int, int], where: str = "uboot") -> str | None:
+    """What a boot shows whose functions (a return address in them, ms) wait."""
+    story = Story().hook("spl.start").work(2 * MS).hook("uboot.start").work(MS)
+    if where != "uboot":
+        story.hook("kernel.start").work(MS)
+    for caller, ms in waits:
+        story.enter("uboot.delay", 1000 * ms, caller).work(ms * MS).leave("uboot.delay").work(MS)
+    return INDICATORS[name].evidence(known(store, story.sample().records, objects={UBOOT.main.symbols: MAP}))
+
+
+@pytest.mark.parametrize(
+    ("waits", "shown"),
+    [
+        ([(I2C, 20)], "twsi_i2c_init waits 20.0 ms"),
+        # By a clock that is too slow, what is asked for takes longer.
+        ([(I2C, 50)], "twsi_i2c_init waits 50.0 ms"),
+        ([(I2C, 2)], ""),
+        ([(I2C, 5)], ""),
+        ([(OTHER, 20)], ""),
+        ([], ""),
+    ],
+)
+def test_the_wait_for_an_i2c_controller(store: Store, waits: list[tuple[int, int]], shown: str) -> None:
+    assert sign(store, "loader-i2c-wait", *waits) == shown
+
+
+@pytest.mark.parametrize(
+    ("waits", "shown"),
+    [
+        ([(IDLE, 1), (IDLE, 2)], "mmc_go_idle waits 3.0 ms"),
+        ([(IDLE, 3), (IDLE, 5)], "mmc_go_idle waits 8.0 ms"),
+        ([(IDLE, 1), (IDLE, 1)], ""),
+        ([(IDLE, 3), (IDLE, 3)], ""),
+        ([(OTHER, 1), (OTHER, 2)], ""),
+        ([], ""),
+    ],
+)
+def test_the_waits_for_a_card(store: Store, waits: list[tuple[int, int]], shown: str) -> None:
+    assert sign(store, "loader-card-wait", *waits) == shown
+
+
+def test_what_waits_after_the_boot_loader_is_none_of_its(store: Store) -> None:
+    assert sign(store, "loader-i2c-wait", (I2C, 20), where="kernel") == ""
+
+
+def test_nothing_but_a_recording_tells(store: Store) -> None:
+    seen = known(store, Story().hook("spl.start").work(MS).sample().records)
+    assert INDICATORS["loader-i2c-wait"].otherwise(seen) is None
+    assert INDICATORS["loader-card-wait"].otherwise(seen) is None
