@@ -17,7 +17,7 @@ from bootscope.builder.sources import Wanted, fetch_all
 from bootscope.builder.steps.prebuilt import applets
 from bootscope.core.paths import cache_dir
 from bootscope.system.load import load_system
-from bootscope.system.model import Package, Source
+from bootscope.system.source import Package, Source
 from tests.unit import image_builders
 
 MODULES = (

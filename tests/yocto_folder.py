@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from bootscope.system.model import Package, Source
+from bootscope.system.source import Package, Source
 from tests.debian_images import Parts, fetched
 from tests.unit import image_builders
 

@@ -44,7 +44,7 @@ from bootscope.published import decompressors as published
 from bootscope.published import held_out
 from bootscope.published.alternatives import ABOUT, ALTERNATIVES, compared
 from bootscope.system.load import load_system
-from bootscope.system.model import Archive, Source
+from bootscope.system.source import Archive, Source
 
 PAGE = ROOT / "docs" / "accuracy.md"
 BOARD, SYSTEM = "cubieboard", "stock"

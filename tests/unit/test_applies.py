@@ -210,6 +210,7 @@ def test_what_the_boot_does_not_show_is_told(store: Store) -> None:
     ("sign", "words"),
     [
         ("loader-console", "lines, 15 B of console: "),
+        ("bootloader-or-files", "bootloader takes "),
         ("kernel-console", "2 lines, 93 B of console: "),
         ("countdown", "U-Boot waits 30.0 ms for a key"),
         ("calibration", "delay loop calibration: 4"),
@@ -256,7 +257,7 @@ def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
 
 
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 23
+    assert len(INDICATORS) == 25
 
 
 def test_caches_are_told_of_counted_boots_only(some: Recorded) -> None:

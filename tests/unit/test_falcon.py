@@ -15,7 +15,7 @@ from bootscope.builder.steps import falcon, loader_tree
 from bootscope.cli.progress import progress
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
-from bootscope.system.load import LoadedSystem, load_system
+from bootscope.system.load import LoadedSystem, check_system, load_system
 
 RAW_SECTOR = 198_656
 FALCON = Change(settings={"uboot.falcon": True, "card.raw_sector": RAW_SECTOR})
@@ -61,6 +61,19 @@ def test_the_configuration_says_what_lies_where() -> None:
     assert symbols["SYS_MMCSD_RAW_MODE_ARGS_SECTOR"] == hex(RAW_SECTOR)
     assert symbols["SYS_MMCSD_RAW_MODE_KERNEL_SECTOR"] == hex(kernel)
     assert symbols["SYS_LOAD_ADDR"] == hex(system.kernel.load_address)
+
+
+def test_the_spl_reads_as_much_of_the_arguments_as_it_is_told() -> None:
+    for sectors, read in ((0, falcon.ARGUMENT_SECTORS), (64, 64)):
+        exact = Change(settings={"card.argument_sectors": sectors})
+        system = apply(load_system("stock").system, {"falcon": FALCON, "exact": exact})
+        symbols = falcon.symbols(system.card, system.kernel)
+        assert symbols["SYS_MMCSD_RAW_MODE_ARGS_SECTORS"] == hex(read)
+        # The kernel stays where it was.
+        assert symbols["SYS_MMCSD_RAW_MODE_KERNEL_SECTOR"] == hex(RAW_SECTOR + falcon.ARGUMENT_SECTORS)
+    more = Change(settings={"card.argument_sectors": falcon.ARGUMENT_SECTORS + 1})
+    with pytest.raises(UserError, match=r"card\.argument_sectors"):
+        check_system(apply(load_system("stock").system, {"more": more}), load_system("stock").path)
 
 
 def test_only_a_falcon_system_has_its_step(tmp_path: Path) -> None:

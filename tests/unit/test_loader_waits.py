@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits of a boot loader that are longer than need be, told from a recording."""
+"""Signs of a first stage that takes longer than need be, told from a recording."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from bootscope.capture.store import Store
+from bootscope.devices.sd_card import BOOT_TABLES
 from bootscope.inventory.indicators import INDICATORS
 from bootscope.loaders.uboot import UBOOT
 
 from .lab_scenes import MS, known
+from .reading_scenes import SECTOR, where
 from .scenes import Story
 
 MAP = b"4a002000 T mmc_go_idle\n4a003000 t twsi_i2c_init\n4a004000 T other\n"
@@ -65,3 +69,24 @@ def test_nothing_but_a_recording_tells(store: Store) -> None:
     seen = known(store, Story().hook("spl.start").work(MS).sample().records)
     assert INDICATORS["loader-i2c-wait"].otherwise(seen) is None
     assert INDICATORS["loader-card-wait"].otherwise(seen) is None
+
+
+def test_what_the_spl_prints(store: Store, tmp_path: Path) -> None:
+    def shown(at: Store, text: bytes) -> str | None:
+        story = Story().hook("spl.start").typed(text, 100).work(MS).hook("uboot.start").work(MS)
+        story.typed(b"U-Boot says a lot, more than the port can hold of it\r\n", 100).work(MS)
+        return INDICATORS["first-stage-console"].evidence(known(at, story.sample().records))
+
+    long = b"SPL says a lot, more than the port can hold of it\r\n"
+    assert (shown(store, long) or "").startswith("1 lines, 50 B of console: ")
+    assert shown(Store(tmp_path / "silent"), b"") == ""
+
+
+def test_files_that_the_first_stage_looks_for(store: Store) -> None:
+    def shown(what: str) -> str | None:
+        story = Story().hook("spl.start").work(MS).read(SECTOR, 1024).work(MS).hook("kernel.start").work(MS)
+        found = known(store, story.sample().records)
+        return INDICATORS["bootloader-or-files"].evidence(where(found, {what: SECTOR}))
+
+    assert (shown(BOOT_TABLES) or "").startswith("tables and folders of the boot partition are read for")
+    assert shown("kernel") == ""

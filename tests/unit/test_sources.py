@@ -19,7 +19,7 @@ from bootscope.builder.cache import Cache
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved, Wanted, fetch, resolved
 from bootscope.core.errors import BootscopeError, ToolError, UserError
-from bootscope.system.model import Archive, Source
+from bootscope.system.source import Archive, Source
 
 CONTENT = b"a tarball, nearly"
 GOOD = hashlib.sha256(CONTENT).hexdigest()

@@ -38,6 +38,7 @@ KNOWN = {
     "kernel-console=BAUD": "the kernel's console, and what runs after it, has another rate",
     "bootdelay=0": "the boot loader does not wait for a key",
     "loader-silent": "the boot loaders write nothing to the console",
+    "first-stage-silent": "what runs before the boot loader proper writes nothing to the console",
     "flat-boot": "the boot loader runs the commands of its script at once, without looking for it",
     "script-by-name": "the boot loader reads and runs its script at once, without looking for it",
     "exact-read": "the boot loader reads no unused area of the card",
@@ -128,7 +129,8 @@ def _check_contradictions(changes: list[str]) -> None:
 _SIMPLE: dict[str, Callable[[Plan, Evidence], None]] = {
     "quiet": lambda plan, evidence: _quiet(plan, evidence),
     "no-console": lambda plan, evidence: _no_console(plan, evidence),
-    "loader-silent": lambda plan, evidence: _loader_silent(plan, evidence),
+    "loader-silent": whatif_loader.silent,
+    "first-stage-silent": whatif_loader.first_stage_silent,
     "bootdelay=0": whatif_loader.no_countdown,
     "flat-boot": whatif_loader.flat_boot,
     "script-by-name": whatif_loader.script_by_name,
@@ -191,12 +193,6 @@ def _quiet(plan: Plan, evidence: Evidence) -> None:
 def _no_console(plan: Plan, evidence: Evidence) -> None:
     plan.hide(plan.ground.lines)
     plan.assume("programs behave the same without the console")
-
-
-def _loader_silent(plan: Plan, evidence: Evidence) -> None:
-    phases = evidence.run.board.boot_loader.phases_of()
-    plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in phases)
-    plan.assume("the boot loaders print nothing at all")
 
 
 def _kernel_console(plan: Plan, evidence: Evidence, value: str) -> None:

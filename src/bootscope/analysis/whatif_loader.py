@@ -26,6 +26,27 @@ _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
 """Of virtual time after a command: what comes later is not the fetching of what it brought."""
 
 
+def silent(plan: Plan, evidence: Evidence) -> None:
+    """The boot loaders print nothing."""
+    phases = evidence.run.board.boot_loader.phases_of()
+    plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in phases)
+    plan.assume("the boot loaders print nothing at all")
+
+
+def first_stage_silent(plan: Plan, evidence: Evidence) -> None:
+    """What runs before the boot loader proper prints nothing. Raises UserError on a board without that."""
+    phases = _first_stage(evidence)
+    plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in phases)
+    plan.assume("before the boot loader proper nothing is printed")
+
+
+def _first_stage(evidence: Evidence) -> tuple[str, ...]:
+    loader = _loader(evidence)
+    if not loader.needed:
+        raise UserError(f"nothing runs before {loader.main.phrase} on this board: it has no first stage")
+    return loader.phases_of(*loader.needed)
+
+
 def no_countdown(plan: Plan, evidence: Evidence) -> None:
     """The boot loader does not wait for a key."""
     loader = _loader(evidence)
@@ -111,8 +132,7 @@ def _holds(outer: Call, inner: Call) -> bool:
 def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
     """What runs before the boot loader proper reads kernel and device tree and starts the kernel itself."""
     loader = _loader(evidence)
-    if not loader.needed:
-        raise UserError(f"nothing runs before {loader.main.phrase} on this board: it has no first stage")
+    before = _first_stage(evidence)
     last, main = loader.needed[-1], loader.main
     phases = {phase.name: phase for phase in evidence.timeline.phases}
     ran = [phases[name] for name in loader.phases_of(main) if name in phases]
@@ -122,7 +142,7 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
         raise UserError(KERNEL_UNSEEN if seen else f"in this boot no {loader.title} loads the kernel")
     for phase in ran:
         plan.gone += _between(phase.start_ns, phase.end_ns, kept)
-    for name in loader.phases_of(*loader.needed):
+    for name in before:
         plan.gone += reading(evidence, phases[name], (main.title,)) if name in phases else []
     plan.assume(
         f"{last.phrase} reads kernel and device tree as fast as {main.phrase} did, and needs no file system "

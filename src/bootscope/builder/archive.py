@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bootscope.core.errors import ToolError
 from bootscope.core.process import environment, run
-from bootscope.system.model import Archive, Package, PackageSet
+from bootscope.system.source import Archive, Package, PackageSet
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 HELPER = Path("/usr/lib/apt/apt-helper")

@@ -24,7 +24,7 @@ from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of, tree_id
 from bootscope.builder.progress import Progress
 from bootscope.core.errors import ToolError, UserError
-from bootscope.system.model import Archive, Package, PackageSet, Source
+from bootscope.system.source import Archive, Package, PackageSet, Source
 
 # Failures of this machine's disk, which no other place of the source would mend.
 OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS}

@@ -25,6 +25,10 @@ COMMAND, COMMAND_SYMBOL = "mmc", "CMD_MMC"
 FROM_SECTORS = "SPL_FALCON_BOOT_MMCSD"
 ARGUMENTS_SECTOR = "SYS_MMCSD_RAW_MODE_ARGS_SECTOR"
 ARGUMENTS_SECTORS = "SYS_MMCSD_RAW_MODE_ARGS_SECTORS"
+BOOT_TABLES = "boot partition: FAT and folders"
+"""What of the boot partition is no file."""
+ROOM_SECTORS = 256
+"""For the device tree before the kernel: 128 KiB."""
 KERNEL_SECTOR = "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR"
 """What an SPL of U-Boot needs to load Linux from sectors of one, and where it looks for what."""
 FROM_FILES = {"SYS_MMCSD_FS_BOOT": True, "SYS_MMCSD_FS_BOOT_PARTITION": 1}

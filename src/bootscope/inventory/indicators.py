@@ -10,9 +10,11 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bootscope.analysis.storage import accesses
 from bootscope.analysis.waits import countdown
 from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
+from bootscope.devices.sd_card import BOOT_TABLES
 from bootscope.inventory import (
     code_order,
     driver_parameters,
@@ -67,6 +69,12 @@ def _silenced(facts: Recorded) -> str:
     return f"{loaders}; it silences Linux too: {linux}" if loaders and linux else loaders
 
 
+def _first_stage_console(facts: Recorded) -> str:
+    """What is printed before the boot loader proper."""
+    loader = facts.view.run.info.board.boot_loader
+    return _console(*loader.phases_of(*loader.needed))(facts) if loader.needed else ""
+
+
 def _countdown(facts: Recorded) -> str:
     waits = countdown(facts.view.evidence)
     title = facts.view.run.info.board.boot_loader.title
@@ -88,6 +96,16 @@ def _phase(name: str) -> Callable[[Recorded], str]:
         return f"{name} takes {span(sum(p.duration_ns for p in found))}" if found else ""
 
     return evidence
+
+
+def _loader_or_files(facts: Recorded) -> str:
+    """The boot loader proper; without one, what the first stage reads of folders and tables of files."""
+    if found := _phase("bootloader")(facts):
+        return found
+    evidence = facts.view.evidence
+    first = [a for a in accesses(evidence) if evidence.phase_at(a.start_ns) in LOADER_PHASES]
+    ns = sum(access.cost_ns for access in first if access.what == BOOT_TABLES)
+    return f"tables and folders of the boot partition are read for {span(ns)}" if ns else ""
 
 
 def _init(facts: Recorded) -> str:
@@ -137,6 +155,9 @@ def _caches_off(facts: Recorded) -> str:
 INDICATORS = {
     "caches-off": Indicator("caches that are off, by counts for a core", _caches_off, lambda known: None),
     "loader-console": Indicator("boot loaders that write to the console", _silenced, logged.loader_console),
+    "first-stage-console": Indicator(
+        "a first stage that writes to the console", _first_stage_console, lambda known: None
+    ),
     "kernel-console": Indicator("a kernel that writes to the console", _LINUX_CONSOLE, logged.kernel_console),
     "loader-i2c-wait": Indicator(
         "a boot loader that waits after resetting an I2C controller", loader_waits.i2c, lambda known: None
@@ -190,6 +211,9 @@ INDICATORS = {
         "an application that needs an environment or arguments", _init_by_script, _logged_init_by_script
     ),
     "bootloader": Indicator("a boot loader", _phase("bootloader"), logged.loader),
+    "bootloader-or-files": Indicator(
+        "a boot loader, or a first stage that finds the kernel in files", _loader_or_files, logged.loader
+    ),
 }
 """Signs by the name that a technique's `shows` uses."""
 

@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from operator import methodcaller
 
+from bootscope.analysis.whatif_loader import DEVICE_TREE
 from bootscope.boards.changed import clock_apart, parted
 from bootscope.core.errors import UserError
+from bootscope.devices.sd_card import ROOM_SECTORS
 from bootscope.inventory import (
     application_program,
     application_start,
@@ -31,7 +33,7 @@ from bootscope.inventory import (
     unused_files,
 )
 from bootscope.inventory.inventory import Absent, Inventory, Part
-from bootscope.inventory.recorded import Unrecorded
+from bootscope.inventory.recorded import Recorded, Unrecorded
 from bootscope.inventory.single_script import single_script
 from bootscope.inventory.start_scripts import ROLES, StartScripts
 from bootscope.system.placeholders import ADDRESSES, SETTINGS
@@ -162,6 +164,21 @@ def _tsc_khz(known: Inventory) -> str:
     return str(int(found[1]) * 1000 + int(found[2]))
 
 
+_SPARE_SECTORS, _STEP_SECTORS = 8, 16
+"""At least 4 KiB are for what Falcon mode adds to a device tree, and for another command line."""
+
+
+def _argument_sectors(known: Inventory) -> str:
+    """How many sectors the SPL has to read for the device tree, with some to spare; all that may hold one,
+    where its size is not known."""
+    extents = known.view.run.info.system.extents if isinstance(known, Recorded) else ()
+    found = [extent.sectors for extent in extents if extent.name == DEVICE_TREE]
+    if not found:
+        return str(ROOM_SECTORS)
+    steps = -(-(found[-1] + _SPARE_SECTORS) // _STEP_SECTORS)
+    return str(min(steps * _STEP_SECTORS, ROOM_SECTORS))
+
+
 def _root_device(known: Inventory) -> str:
     if not known.knows(Part.COMMAND_LINE):
         raise UserError("the kernel command line is not known")
@@ -211,6 +228,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "times_full_clock": _times_full_clock,
     "root_device": _root_device,
     "tsc_khz": _tsc_khz,
+    "argument_sectors": _argument_sectors,
     "free_sector": _number("card.root_sector", "card.root_sectors"),
     "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
     "seed_sector": _number("card.boot_sector", plus=-2),

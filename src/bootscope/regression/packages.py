@@ -29,8 +29,8 @@ from bootscope.regression.placed import placed
 from bootscope.regression.units import Chosen
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem, load_system, system_names
-from bootscope.system.model import PackageSet, Source
 from bootscope.system.named_sources import packaged_root
+from bootscope.system.source import PackageSet, Source
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*(?::[a-z0-9]+)?(?:=[A-Za-z0-9.+~:-]+)?")
 _TAR = "packages.tar"

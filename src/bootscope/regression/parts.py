@@ -14,8 +14,9 @@ from bootscope.builder import sources
 from bootscope.builder.plan import wanted_sources
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Source, System
+from bootscope.system.model import System
 from bootscope.system.named_sources import of_one_build, packaged_root
+from bootscope.system.source import Source
 
 _PREFIX = "sources."
 

@@ -18,7 +18,8 @@ from bootscope.regression.tree import Checkout, Commit
 from bootscope.regression.trial import Trials, figure, told
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
-from bootscope.system.model import Firmware, Source, System, builds
+from bootscope.system.model import Firmware, System, builds
+from bootscope.system.source import Source
 
 TREES: dict[str, Callable[[System], str]] = {
     "linux": lambda system: system.kernel.source,

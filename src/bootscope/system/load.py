@@ -30,7 +30,6 @@ from bootscope.system.model import (
     Firmware,
     Milestone,
     Prebuilt,
-    Source,
     System,
     builds,
     builds_kernel,
@@ -48,6 +47,7 @@ from bootscope.system.nand import Nand, check_nand
 from bootscope.system.placeholders import FRAMEBUFFER_BY_LOADER
 from bootscope.system.program_checks import LIBCS, check_programs
 from bootscope.system.small_init import LIBRARIES, SmallInit, seed_of
+from bootscope.system.source import Source
 from bootscope.system.splash import FORMS, Splash
 
 KERNEL_IMAGES = (*UNPACKING_IMAGES, "Image", XIP_IMAGE)
@@ -273,6 +273,8 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
     require(max(ends) * SECTOR_BYTES <= size, "card", "partitions that end inside the card")
     require(ends[0] <= card.root_sector, "card.root_sector", f"{ends[0]} or more, after the boot partition")
     end = max(ends[1], card.boot_sector)
+    most = sd_card.ROOM_SECTORS
+    require(0 <= card.argument_sectors <= most, "card.argument_sectors", f"0 (all of them) to {most}")
     if card.raw_sector:
         free = f"{end} or more, after the partitions, and inside the card"
         require(end <= card.raw_sector < size // SECTOR_BYTES, "card.raw_sector", free)

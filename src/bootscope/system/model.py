@@ -10,6 +10,7 @@ from bootscope.system.application import Application
 from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.nand import Nand
 from bootscope.system.small_init import SmallInit
+from bootscope.system.source import Source
 from bootscope.system.source_edits import SourceEdit
 from bootscope.system.splash import Splash
 
@@ -24,52 +25,6 @@ XIP_IMAGE = "xipImage"
 
 Symbols = dict[str, str | int | bool]
 """Kconfig symbols without ``CONFIG_``: true is y, false is n, "m" is a module, else a value."""
-
-
-class Archive(Setting, frozen=True):
-    """Where a source lies in Debian's archive: a file of a source package (`source` and `file`) or
-    a file inside a binary package (`package` and `member`)."""
-
-    suite: str
-    source: str | None = None
-    file: str | None = None
-    package: str | None = None
-    member: str | None = None
-
-
-class Package(Setting, frozen=True):
-    """A binary package of Debian's archive, taken whole as it is.
-
-    `follow`: from that package on to one that it depends on, whose name fits a pattern, and so on: what is
-    named after its version is found by what always has the same name.
-    """
-
-    suite: str
-    name: str
-    architecture: str
-    follow: tuple[str, ...] = ()
-
-
-class PackageSet(Setting, frozen=True):
-    """Binary packages of Debian's archive with all that they depend on, as the archive's index says; without
-    what they only recommend."""
-
-    suite: str
-    architecture: str
-    names: tuple[str, ...]
-
-
-class Source(Setting, frozen=True):
-    """Where a source tree comes from, in order of preference: `path`, `url`, `archive`, `package` or
-    `packages`."""
-
-    version: str
-    path: str | None = None
-    url: str | None = None
-    sha256: str | None = None
-    archive: Archive | None = None
-    package: Package | msgspec.UnsetType = msgspec.UNSET
-    packages: PackageSet | msgspec.UnsetType = msgspec.UNSET
 
 
 class Environment(Setting, frozen=True):
@@ -248,7 +203,8 @@ class Card(Setting, frozen=True, omit_defaults=True):
 
     `loader_sector`: where the boot loader lies; 0: in the board's own memory, or in files of the card.
     `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
-    `raw_kernel`: false leaves the kernel's place empty, as after a failed update.
+    `raw_kernel`: false leaves the kernel's place empty, as after a failed update. `argument_sectors`: so many
+    of the 256 sectors for the device tree there are read by the SPL; 0: all.
     `seed_sector`: a place for a seed of random numbers (`small_init.seed`); 0: none. `seed_left`: true for a
     card that has booted before and holds a seed, the same in each image: to measure, not to ship.
     """
@@ -263,6 +219,7 @@ class Card(Setting, frozen=True, omit_defaults=True):
     boot_volume_id: int
     raw_sector: int = 0
     raw_kernel: bool = True
+    argument_sectors: int = 0
     seed_sector: int = 0
     seed_left: bool = False
 

@@ -19,7 +19,7 @@ from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, fit, initramfs, nand_loader, payload, rootfs, seed_sector
 from bootscope.capture.record import Extent
 from bootscope.core.errors import ToolError, UserError
-from bootscope.devices import sunxi_boot_rom
+from bootscope.devices import sd_card, sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
 from bootscope.loaders.model import FIRMWARE, Loader
@@ -129,7 +129,8 @@ def _raw(context: Context, image: Path, system: System, board: Board) -> list[Ex
         if name == "kernel" and not card.raw_kernel:
             continue
         sectors = _sectors(path.stat().st_size)
-        room = falcon.ARGUMENT_SECTORS if name == "device tree" else card.size_bytes // SECTOR_BYTES - sector
+        whole = card.size_bytes // SECTOR_BYTES - sector
+        room = falcon.read_sectors(card) if name == "device tree" else whole
         if sectors > room:
             raise ToolError(f"the {name} has {sectors} sectors, there is room for {room} at {sector}")
         copy_sparse(path, image, sector * SECTOR_BYTES)
@@ -247,7 +248,7 @@ def _fixed_extents(context: Context, card: Card, loader: Loader) -> list[Extent]
     return [
         Extent(name="partition table", sector=0, sectors=1),
         *programs,
-        Extent(name="boot partition: FAT and folders", sector=card.boot_sector, sectors=card.boot_sectors),
+        Extent(name=sd_card.BOOT_TABLES, sector=card.boot_sector, sectors=card.boot_sectors),
         Extent(name="root file system", sector=card.root_sector, sectors=card.root_sectors),
     ]
 

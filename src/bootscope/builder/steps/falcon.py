@@ -18,8 +18,8 @@ from bootscope.devices.sunxi_boot_rom import UBOOT_FOLDER
 from bootscope.system.model import Card, Firmware, Kernel, Symbols, System, has_device_tree
 
 ARGUMENTS, WAY_BACK = payload.ARGUMENTS, "u-boot.img"
-ARGUMENT_SECTORS = 256
-"""Room for the device tree before the kernel: 128 KiB."""
+ARGUMENT_SECTORS = sd_card.ROOM_SECTORS
+"""Room for the device tree before the kernel."""
 
 _DECIDES = """\
 // SPDX-License-Identifier: GPL-2.0-or-later
@@ -53,7 +53,7 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
             **found,
             sd_card.FROM_SECTORS: True,
             sd_card.ARGUMENTS_SECTOR: hex(card.raw_sector),
-            sd_card.ARGUMENTS_SECTORS: hex(ARGUMENT_SECTORS),
+            sd_card.ARGUMENTS_SECTORS: hex(read_sectors(card)),
             sd_card.KERNEL_SECTOR: hex(card.raw_sector + ARGUMENT_SECTORS),
         }
     return {
@@ -64,6 +64,11 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
         "SPL_FS_LOAD_ARGS_NAME": ARGUMENTS,
         "SPL_FS_LOAD_PAYLOAD_NAME": WAY_BACK,
     }
+
+
+def read_sectors(card: Card) -> int:
+    """How many sectors of the place for the device tree the SPL reads."""
+    return card.argument_sectors or ARGUMENT_SECTORS
 
 
 def by_spl(system: System) -> bool:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the sources of a system come from."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bootscope.core.settings import Setting
+
+
+class Archive(Setting, frozen=True):
+    """Where a source lies in Debian's archive: a file of a source package (`source` and `file`) or
+    a file inside a binary package (`package` and `member`)."""
+
+    suite: str
+    source: str | None = None
+    file: str | None = None
+    package: str | None = None
+    member: str | None = None
+
+
+class Package(Setting, frozen=True):
+    """A binary package of Debian's archive, taken whole as it is.
+
+    `follow`: from that package on to one that it depends on, whose name fits a pattern, and so on: what is
+    named after its version is found by what always has the same name.
+    """
+
+    suite: str
+    name: str
+    architecture: str
+    follow: tuple[str, ...] = ()
+
+
+class PackageSet(Setting, frozen=True):
+    """Binary packages of Debian's archive with all that they depend on, as the archive's index says; without
+    what they only recommend."""
+
+    suite: str
+    architecture: str
+    names: tuple[str, ...]
+
+
+class Source(Setting, frozen=True):
+    """Where a source tree comes from, in order of preference: `path`, `url`, `archive`, `package` or
+    `packages`."""
+
+    version: str
+    path: str | None = None
+    url: str | None = None
+    sha256: str | None = None
+    archive: Archive | None = None
+    package: Package | msgspec.UnsetType = msgspec.UNSET
+    packages: PackageSet | msgspec.UnsetType = msgspec.UNSET
