@@ -2,6 +2,7 @@
 """Tries every technique that bootscope carries out by itself, each alone, and keeps what came of it.
 
     python tools/measure_techniques.py [--system stock] [--only ID ...] [--again] [-n 2]
+    python tools/measure_techniques.py --system NAME --together ID ...
     python tools/measure_techniques.py --predict
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show;
@@ -11,6 +12,9 @@ unless --again. Takes some hours where nothing was built before: every recipe of
 
 -n N has so many under way at a time: while one boots, another is built. Boots of the emulated board are
 exact, so that the figures are the same.
+
+--together tries those that apply in one build, for systems whose kernel takes long to build, and keeps
+which of them an audit of that boot does not propose any more.
 
 --predict boots nothing: it makes the predictions of what was measured anew, from the recordings without
 the techniques, and prints them beside the savings.
@@ -77,6 +81,22 @@ def measure(spec: str, system: str) -> dict[str, Any]:
     row |= {key: tried[key] for key in (*keys, "error") if key in tried}
     if early := tried.get("sooner"):
         return {**row, **early, "later_ns": -row["saving_ns"]}
+    return row
+
+
+def measure_together(specs: list[str], system: str) -> dict[str, Any]:
+    """What several techniques do in one build, without those that do not apply; and which of them are in
+    place then."""
+    applying = {f["technique"] for f in bootscope("audit", system).get("techniques", ())}
+    wanted = [spec for spec in specs if spec in applying]
+    print(f"do not apply: {' '.join(spec for spec in specs if spec not in applying) or 'none'}", flush=True)
+    tried = bootscope("try", *wanted, "--system", system)
+    keys = ("works", "faults", "base", "variant", "base_ns", "variant_ns", "saving_ns", "error")
+    row: dict[str, Any] = {"techniques": wanted, "date": datetime.now(UTC).date().isoformat()}
+    row |= {key: tried[key] for key in keys if key in tried}
+    if row.get("variant"):
+        left = {f["technique"] for f in bootscope("audit", row["variant"]).get("techniques", ())}
+        row["in_place"] = [spec for spec in wanted if spec not in left]
     return row
 
 
@@ -149,6 +169,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
     parser.add_argument("--again", action="store_true", help="also what was measured before")
     parser.add_argument("-n", type=int, default=2, metavar="N", help="so many at a time (default: 2)")
+    parser.add_argument("--together", nargs="+", metavar="ID", help="try these in one build")
     parser.add_argument("--predict", action="store_true", help="only make the predictions anew")
     args = parser.parse_args()
     kept = kept_of(args.system)
@@ -158,6 +179,11 @@ def main() -> int:
         predict_again(rows)
         kept.write_text(json.dumps(table, indent=1) + "\n")
         print_errors(kept)
+        return 0
+    if args.together:
+        row = measure_together(args.together, args.system)
+        print(json.dumps(row), flush=True)
+        keep_together(row, args.system)
         return 0
     specs = to_measure(args.system, args.only, () if args.again else rows)
     pool = ThreadPoolExecutor(max(1, args.n))
@@ -176,12 +202,27 @@ def main() -> int:
 
 def keep(row: dict[str, Any], system: str) -> None:
     """Puts a row into the table of a system, as that is now: another one may write it, too."""
+    table = _table(system)
+    rows = {each["technique"]: each for each in [*table["rows"], row]}
+    _write({**table, "rows": [rows[key] for key in sorted(rows)]})
+
+
+def keep_together(row: dict[str, Any], system: str) -> None:
+    """The same for what was tried in one build; the same techniques replace what was known of them."""
+    table = _table(system)
+    others = [each for each in table.get("together", ()) if each["techniques"] != row["techniques"]]
+    _write({**table, "together": [*others, row]})
+
+
+def _table(system: str) -> dict[str, Any]:
     kept = kept_of(system)
-    there = json.loads(kept.read_text())["rows"] if kept.exists() else []
-    rows = {each["technique"]: each for each in [*there, row]}
-    command = f"python tools/measure_techniques.py --system {system}"
-    table = {"command": command, "system": system, "rows": [rows[key] for key in sorted(rows)]}
-    kept.write_text(json.dumps(table, indent=1) + "\n")
+    there: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {"rows": []}
+    return {**there, "command": f"python tools/measure_techniques.py --system {system}", "system": system}
+
+
+def _write(table: dict[str, Any]) -> None:
+    first = {key: table[key] for key in ("command", "system", "rows")}
+    kept_of(table["system"]).write_text(json.dumps({**first, **table}, indent=1) + "\n")
 
 
 def kept_of(system: str) -> Path:

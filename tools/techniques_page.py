@@ -29,6 +29,7 @@ from bootscope.techniques.model import (
     measured,
     measured_anywhere,
     measured_of,
+    tables,
     techniques,
 )
 from bootscope.techniques.words import figure_text, measured_text, only_for
@@ -117,10 +118,15 @@ def _systems() -> Iterator[str]:
         search = json.loads(path.read_text())
         for spec in search["accepted"]:
             found[spec.partition("=")[0]].setdefault(search["system"], f"{search['system']} (in its list)")
+    for table in tables():
+        for group in table.together:
+            for spec in group.in_place if group.works else ():
+                found[spec.partition("=")[0]].setdefault(table.system, f"{table.system} (with others)")
     several = sum(len(where) > 1 for where in found.values())
     yield from ("", "## On which systems", "")
-    yield "Where each technique worked, and what it saved there in ms: tried alone, as above, or in the list"
-    yield "that a search came to (`bootscope optimize`)."
+    yield "Where each technique worked, and what it saved there in ms: tried alone, as above, in the list"
+    yield "that a search came to (`bootscope optimize`), or with others in one build (`--together`): the boot"
+    yield "came to its milestone, and an audit of it did not propose the technique again."
     yield f"{several} of {len(found)} did on more than one system."
     yield from ("", "| technique | systems |", "|---|---|")
     yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))

@@ -190,12 +190,31 @@ class Measured(msgspec.Struct, frozen=True):
     system: str = ""
 
 
+class Together(msgspec.Struct, frozen=True):
+    """What recipes of several techniques were worth in one build: the milestone without and with all of them
+    in ns of board time, and the two recordings. `in_place` are those of `techniques` that an audit of the boot
+    with them does not propose any more."""
+
+    techniques: tuple[str, ...]
+    date: str
+    works: bool = False
+    faults: tuple[str, ...] = ()
+    base: str = ""
+    variant: str = ""
+    base_ns: int | None = None
+    variant_ns: int | None = None
+    saving_ns: int | None = None
+    error: str = ""
+    in_place: tuple[str, ...] = ()
+
+
 class Table(msgspec.Struct, frozen=True):
-    """What tools/measure_techniques.py writes."""
+    """What tools/measure_techniques.py writes: of techniques alone, and of several in one build."""
 
     command: str = ""
     system: str = ""
     rows: tuple[Measured, ...] = ()
+    together: tuple[Together, ...] = ()
 
 
 DOCUMENTS = {
@@ -228,11 +247,16 @@ def measured(folder: Path = HERE) -> dict[str, Measured]:
 @functools.cache
 def measured_anywhere(folder: Path = HERE) -> tuple[Measured, ...]:
     """What was measured by ourselves, on all systems: those of the reference system first."""
-    found = []
-    for path in (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json"))):
-        table = msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
-        found += [msgspec.structs.replace(row, system=table.system) for row in table.rows]
-    return tuple(found)
+    return tuple(
+        msgspec.structs.replace(row, system=table.system) for table in tables(folder) for row in table.rows
+    )
+
+
+@functools.cache
+def tables(folder: Path = HERE) -> tuple[Table, ...]:
+    """What was measured, a table for each system: that of the reference system first."""
+    paths = (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json")))
+    return tuple(msgspec.json.decode(path.read_bytes(), type=Table) for path in paths if path.exists())
 
 
 def measured_of(found: Technique) -> list[Measured]:
