@@ -192,8 +192,8 @@ class Measured(msgspec.Struct, frozen=True):
 
 class Together(msgspec.Struct, frozen=True):
     """What recipes of several techniques were worth in one build: the milestone without and with all of them
-    in ns of board time, and the two recordings. `in_place` are those of `techniques` that an audit of the boot
-    with them does not propose any more."""
+    in ns of board time, and the two recordings. `in_place` are those of `techniques` that an audit of the
+    boot with them does not propose any more."""
 
     techniques: tuple[str, ...]
     date: str
