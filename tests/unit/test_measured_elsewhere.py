@@ -40,3 +40,12 @@ def test_every_table_says_of_which_system_it_is() -> None:
         assert table["system"] not in ("", "stock")
         assert table["rows"]
         assert all(table["system"] in row["base"] for row in table["rows"] if row.get("base"))
+
+
+def test_what_was_tried_together_is_known_by_what_came_of_it() -> None:
+    for table in model.tables():
+        for group in table.together:
+            assert set(group.in_place) <= set(group.techniques)
+            assert {spec.partition("=")[0] for spec in group.techniques} <= set(model.techniques())
+            assert table.system in group.base
+            assert group.works == (group.saving_ns is not None and not group.faults)
