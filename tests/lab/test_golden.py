@@ -34,7 +34,9 @@ def test_the_figures_are_those_that_were_kept(
         # What goes with a kernel's symbols is read off its sources, which a cache need not have any more.
         savings, known = found.pop("savings_ns"), kept["figures"].pop("savings_ns")
         assert found == kept["figures"]
-        assert {n: ns for n, ns in known.items() if n in savings or not n.startswith("kernel-")} == savings
+        # Techniques and models that came later have no figure that was kept.
+        predicted = {name: ns for name, ns in savings.items() if name in known}
+        assert {n: ns for n, ns in known.items() if n in savings or not n.startswith("kernel-")} == predicted
         return
     # Other compilers make another kernel: its boot takes about as long, and is told in the same words.
     assert found["milestones"].keys() == kept["figures"]["milestones"].keys()

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,13 @@ pytestmark = pytest.mark.boot
 TECHNIQUE = "init-replace-by-app"
 
 
-def test_what_the_audit_predicts_is_what_a_try_measures(bootscope: Bootscope, tmp_path: Path) -> None:
+def test_what_the_audit_predicts_is_what_a_try_measures(
+    stock: tuple[Bootscope, dict[str, Any]], tmp_path: Path
+) -> None:
     """Within a fifth of the saving; the picture and the milestone stay; asked again, nothing is booted."""
+    bootscope = Bootscope(shutil.copytree(stock[0].store, tmp_path / "store"))
     tried = bootscope.json("try", TECHNIQUE)
+    assert tried["base"] == stock[1]["run_id"]
     assert tried["works"], tried["faults"]
     assert tried["base_ns"] - tried["variant_ns"] == tried["saving_ns"] > 2_000_000_000
     findings = {f["technique"]: f for f in bootscope.json("audit", tried["base"])["techniques"]}
