@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from bootscope.capture.record import Extent
 from bootscope.capture.store import Store
-from bootscope.devices.sd_card import BOOT_TABLES
+from bootscope.devices.sd_card import BOOT_TABLES, ROOM_SECTORS
 from bootscope.inventory.indicators import INDICATORS
+from bootscope.inventory.recorded import Recorded
+from bootscope.inventory.values import FOUND
 from bootscope.loaders.uboot import UBOOT
 
 from .lab_scenes import MS, known
@@ -90,3 +95,18 @@ def test_files_that_the_first_stage_looks_for(store: Store) -> None:
 
     assert (shown(BOOT_TABLES) or "").startswith("tables and folders of the boot partition are read for")
     assert shown("kernel") == ""
+
+
+@pytest.mark.parametrize(("sectors", "read"), [(46, 64), (47, 64), (56, 64), (57, 80), (1, 16), (250, 256)])
+def test_the_spl_is_to_read_what_the_device_tree_has(store: Store, sectors: int, read: int) -> None:
+    found = known(store, Story().hook("spl.start").work(MS).sample().records)
+    assert FOUND["argument_sectors"](with_extent(found, "device tree", sectors)) == str(read)
+    assert FOUND["argument_sectors"](with_extent(found, "kernel", sectors)) == str(ROOM_SECTORS)
+
+
+def with_extent(found: Recorded, name: str, sectors: int) -> Recorded:
+    """The same boot, of a card that holds only this."""
+    info = found.view.run.info
+    system = msgspec.structs.replace(info.system, extents=(Extent(name=name, sector=4096, sectors=sectors),))
+    run = replace(found.view.run, info=msgspec.structs.replace(info, system=system))
+    return replace(found, view=replace(found.view, run=run))
