@@ -58,8 +58,8 @@ STOCK = Reference(
     "the SPL's start",
     (
         "It is among what a search of all techniques (`make optimize`, 178 systems) kept on 2026-11-22,",
-        "which came to 0.473 s, all ways to compress the kernel, and techniques that came later. The emulated",
-        f"board is exact, so that the same versions give the same figures. {_SEARCH}",
+        "which came to 0.473 s, all ways to compress the kernel, and techniques that came later. The",
+        f"emulated board is exact, so that the same versions give the same figures. {_SEARCH}",
     ),
 )
 SYSTEMD = Reference(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions of a boot loader's script and of a menu's wait, on boots made by hand."""
+"""Predictions of a boot loader's script, of a menu's wait and of silence, on boots made by hand."""
 
 from __future__ import annotations
 
@@ -113,3 +113,17 @@ def test_without_a_command_that_boots_nothing_is_known_to_be_fetched() -> None:
     story.hook("kernel.start").work(MS).sample()
     with pytest.raises(UserError, match="no U-Boot loads the kernel"):
         predicted(seen(story), "falcon")
+
+
+def test_a_silent_first_stage_leaves_the_boot_loader_its_lines() -> None:
+    def story(*, text: bool) -> Story:
+        made = Story().hook("spl.start")
+        if text:
+            made.typed(b"SPL says a lot, more than the port can hold of it\r\n", 100)
+        made.work(3 * MS).hook("uboot.start")
+        made.typed(b"U-Boot says a lot, more than the port can hold of it\r\n", 100).work(10 * MS)
+        return made.read(KERNEL, 1000).work(MS).hook("kernel.image").work(MS).hook("kernel.start").sample()
+
+    found = predicted(seen(story(text=True)), "first-stage-silent")
+    assert found.saving_ns > 0
+    assert found.predicted_ns == seen(story(text=False)).timeline.total_ns

@@ -118,20 +118,6 @@ def test_silent_loaders_leave_the_kernels_lines_alone() -> None:
     assert found.predicted_ns == total_ns(story(text=False))
 
 
-def test_a_silent_first_stage_leaves_the_boot_loader_its_lines() -> None:
-    def story(*, text: bool) -> Story:
-        made = Story().hook("spl.start")
-        if text:
-            made.typed(b"SPL says a lot, more than the port can hold of it\r\n", 100)
-        made.work(3 * MS).hook("uboot.start")
-        made.typed(b"U-Boot says a lot, more than the port can hold of it\r\n", 100).work(10 * MS)
-        return made.read(KERNEL, 1000).work(MS).hook("kernel.image").work(MS).hook("kernel.start").sample()
-
-    found = predicted(seen(story(text=True)), "first-stage-silent")
-    assert found.saving_ns > 0
-    assert found.predicted_ns == total_ns(story(text=False))
-
-
 def test_what_lies_nowhere_on_the_card_need_not_be_read() -> None:
     def story(*, more: bool) -> Story:
         made = Story().hook("uboot.start").work(MS).read(KERNEL, 2_000_000).work(3 * MS)
