@@ -144,6 +144,9 @@ def _lines(kept: dict[str, Any], reference: Reference) -> Iterator[str]:
     yield from _search(kept, reference.first)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
+        if earlier := kept["beside"].get("command"):
+            yield from ("", f"This is of an earlier search, `{earlier}`")
+            yield f"of {kept['beside']['date']}, without the techniques that came later."
         yield from _search(kept["beside"], reference.first, second=True)
     if reference is not STOCK and reference.alone.exists():
         yield from _alone(json.loads(reference.alone.read_text()), reference)

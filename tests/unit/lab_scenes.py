@@ -29,8 +29,8 @@ from .builders import KERNEL_SECTOR, boot_info, run_info, stream_file
 from .scenes import Story
 
 MS = 1_000_000
-UBOOT_MAP = b"4a001000 T autoboot_command\n4a002000 T mmc_go_idle\n"
-COUNTDOWN = 0x4A001010
+UBOOT_MAP = b"4a001000 T autoboot_command\n4a002000 T mmc_go_idle\n4a003000 t twsi_i2c_init\n"
+COUNTDOWN, CARD_IDLE, I2C_RESET = 0x4A001010, 0x4A002010, 0x4A003010
 PTY_INIT = 0xC0100000
 USB_INIT = 0xC0200000
 SLOW_DRIVERS = {
@@ -94,10 +94,21 @@ def listed(text: str, kind: str = "program") -> str:
     return f"{kind} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def boot(*, countdown: bool = True, calibration: bool = True, info: bool = True, init_ms: int = 50) -> Story:
-    """A boot in small, with the signs that techniques look for; each can be left out."""
+def boot(
+    *,
+    countdown: bool = True,
+    calibration: bool = True,
+    info: bool = True,
+    init_ms: int = 50,
+    slow_loader: bool = False,
+) -> Story:
+    """A boot in small, with the signs that techniques look for; each can be left out. `slow_loader`: its first
+    stage has much to say, and the boot loader waits for devices longer than need be."""
     story = Story().hook("spl.start").work(2 * MS).typed(b"U-Boot SPL\r\n", 100)
+    story.typed(b"It says a lot, more than the port can hold of it\r\n" if slow_loader else b"", 100)
     story.hook("uboot.start").typed(b"U-Boot 2025.01\r\n", 100).work(5 * MS)
+    for caller, ms in ((I2C_RESET, 20), (CARD_IDLE, 1), (CARD_IDLE, 2)) if slow_loader else ():
+        story.enter("uboot.delay", 1000 * ms, caller).work(ms * MS).leave("uboot.delay").work(MS)
     if countdown:
         for _ in range(3):
             story.enter("uboot.delay", 10_000, COUNTDOWN).work(10 * MS).leave("uboot.delay")

@@ -23,7 +23,7 @@ from bootscope.search.emulated import EmulatedBench
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Recipe, techniques
 
-from .lab_scenes import CONFIGS, known, stock
+from .lab_scenes import CONFIGS, boot, known, stock
 from .test_applied import OPTIMIZED, RECIPES
 
 KEPT = json.loads(OPTIMIZED.read_text())
@@ -35,7 +35,8 @@ THERE = ("USB_SUPPORT", "USB", "SYSFS", "NET", "BLOCK", "MMC", "EXT4_FS", "FB", 
 def built(store: Store) -> Recorded:
     """A boot of the stock system, whose kernel has what the reference system's has."""
     kernel = {**CONFIGS["kernel"], "LOG_BUF_SHIFT": "17", **dict.fromkeys(THERE, "y")}
-    return known(store, configs={**CONFIGS, "kernel": kernel})
+    configs = {**CONFIGS, "kernel": kernel, "uboot": {**CONFIGS["uboot"], "SPL_SERIAL": "y"}}
+    return known(store, boot(slow_loader=True).records, configs=configs)
 
 
 def recipes(*specs: str) -> dict[str, Recipe]:

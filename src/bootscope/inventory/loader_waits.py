@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed waits of U-Boot's drivers that a recorded boot shows, by the function that asked for them."""
+"""Fixed waits of a boot loader's drivers that a recorded boot shows, by the function that asked for them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from bootscope.core.text import span
 from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import LOADER_PHASES
 
-_I2C = ("twsi_i2c_init", "twsi_reset")
-"""The compiler makes the second a part of the first."""
 _LONG_NS = 8_000_000
-"""Far above the 2 ms that it takes, as a boot loader's clock may be slow; below the 20 ms of U-Boot."""
-_IDLE = "mmc_go_idle"
+"""Far above the 2 ms that a reset takes, as a boot loader's clock may be slow; below the 20 ms that it need
+not take."""
 
 
 def i2c(facts: Recorded) -> str:
-    """The wait for an I2C controller of Marvell's kind, as Allwinner's are; empty where it is not long."""
-    return next((_words(name, ns) for name in _I2C for ns in _waits(facts, name) if ns > _LONG_NS), "")
+    """The wait after the reset of an I2C controller; empty where it is not long."""
+    names = facts.view.run.info.board.boot_loader.bus_resets
+    return next((_words(name, ns) for name in names for ns in _waits(facts, name) if ns > _LONG_NS), "")
 
 
 def card(facts: Recorded) -> str:
     """The waits around the command that makes a card idle, where the one behind it is the longer one."""
-    took = _waits(facts, _IDLE)
-    return _words(_IDLE, sum(took)) if took and 2 * max(took) > 3 * min(took) else ""
+    name = facts.view.run.info.board.boot_loader.card_idle
+    took = _waits(facts, name)
+    return _words(name, sum(took)) if took and 2 * max(took) > 3 * min(took) else ""
 
 
 def _waits(facts: Recorded, function: str) -> list[int]:

@@ -165,12 +165,12 @@ def _tsc_khz(known: Inventory) -> str:
 
 
 _SPARE_SECTORS, _STEP_SECTORS = 8, 16
-"""At least 4 KiB are for what Falcon mode adds to a device tree, and for another command line."""
+"""At least 4 KiB are for what is added to a device tree, and for another command line."""
 
 
 def _argument_sectors(known: Inventory) -> str:
-    """How many sectors the SPL has to read for the device tree, with some to spare; all that may hold one,
-    where its size is not known."""
+    """How many sectors the first stage has to read for the device tree, with some to spare; all that may hold
+    one, where its size is not known."""
     extents = known.view.run.info.system.extents if isinstance(known, Recorded) else ()
     found = [extent.sectors for extent in extents if extent.name == DEVICE_TREE]
     if not found:

@@ -234,6 +234,10 @@ class Loader:
     """The whole chain, in order: from ROM to KERNEL."""
     clocks: tuple[str, ...] = ()
     """Its functions that tell the time. Who asks them again and again waits until it is late enough."""
+    bus_resets: tuple[str, ...] = ()
+    """Its functions that wait after they have reset an I2C controller."""
+    card_idle: str = ""
+    """Its function that makes a card idle: it waits before and after the command."""
     script_file: str = "boot.scr"
     """Its script on the boot partition."""
     wrapped_script: bool = True
