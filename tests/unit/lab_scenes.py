@@ -102,8 +102,8 @@ def boot(
     init_ms: int = 50,
     slow_loader: bool = False,
 ) -> Story:
-    """A boot in small, with the signs that techniques look for; each can be left out. `slow_loader`: its first
-    stage has much to say, and the boot loader waits for devices longer than need be."""
+    """A boot in small, with the signs that techniques look for; each can be left out. `slow_loader`: its
+    first stage has much to say, and the boot loader waits for devices longer than need be."""
     story = Story().hook("spl.start").work(2 * MS).typed(b"U-Boot SPL\r\n", 100)
     story.typed(b"It says a lot, more than the port can hold of it\r\n" if slow_loader else b"", 100)
     story.hook("uboot.start").typed(b"U-Boot 2025.01\r\n", 100).work(5 * MS)
