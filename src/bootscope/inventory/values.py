@@ -233,6 +233,10 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
     "seed_sector": _number("card.boot_sector", plus=-2),
     "boot_script_address": _number("kernel.device_tree_address", plus=0x100000, as_text=hex),
+    # Of what unpacks itself, well behind where it unpacks to; of what does not, where Linux for ARM begins.
+    "uimage_address": _number("kernel.memory_address", plus=16 << 20),
+    "image_address": _number("kernel.memory_address", plus=0x8000),
+    "image_place": _number("kernel.memory_address", plus=0x8000 - 64),
     "place_of_uimage": _number("kernel.load_address", plus=64),
     "seed_file": _of_scripts(lambda scripts: scripts.seed_file),
     "mount_script": _of_scripts(lambda scripts: scripts.path("mount")),
