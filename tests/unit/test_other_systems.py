@@ -199,3 +199,11 @@ def test_whose_application_is_not_known_may_have_a_script_for_it(player: Invento
     nameless = replace(player, settings={})
     assert "application_script" not in found_in(nameless)
     assert found_in(nameless)["mount_script"] == "/etc/init.d/S03filesystems"
+
+
+@pytest.mark.parametrize(("name", "memory"), [("stock", 0x40000000), ("stock-zynq", 0)])
+def test_a_uimage_goes_to_the_boards_own_memory(name: str, memory: int) -> None:
+    found = found_in(inventory_of(built=flat(load_system(name).system)))
+    assert int(found["uimage_address"]) == memory + (16 << 20)
+    assert int(found["image_address"]) == memory + 0x8000
+    assert int(found["image_place"]) == memory + 0x8000 - 64
