@@ -183,6 +183,9 @@ def main() -> int:
     if args.together:
         row = measure_together(args.together, args.system)
         print(json.dumps(row), flush=True)
+        # What was not booted says nothing of the techniques.
+        if not row.get("variant"):
+            return 1
         keep_together(row, args.system)
         return 0
     specs = to_measure(args.system, args.only, () if args.again else rows)
