@@ -2,7 +2,7 @@
 """Tries every technique that bootscope carries out by itself, each alone, and keeps what came of it.
 
     python tools/measure_techniques.py [--system stock] [--only ID ...] [--again] [-n 2]
-    python tools/measure_techniques.py --system NAME --together ID ...
+    python tools/measure_techniques.py --system NAME --together ID ... [--own-base]
     python tools/measure_techniques.py --predict
 
 Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show;
@@ -14,7 +14,8 @@ unless --again. Takes some hours where nothing was built before: every recipe of
 exact, so that the figures are the same.
 
 --together tries those that apply in one build, for systems whose kernel takes long to build, and keeps
-which of them an audit of that boot does not propose any more.
+which of them an audit of that boot does not propose any more. --own-base starts from what they are known to
+shorten, as each alone does.
 
 --predict boots nothing: it makes the predictions of what was measured anew, from the recordings without
 the techniques, and prints them beside the savings.
@@ -47,7 +48,7 @@ from bootscope.builder.cache import Cache
 from bootscope.capture.record import SYSCALL_FILE
 from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED
-from bootscope.changes.experiment import chosen, title
+from bootscope.changes.experiment import check, chosen, title
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
 from bootscope.inventory.recorded import Recorded, facts
@@ -84,13 +85,17 @@ def measure(spec: str, system: str) -> dict[str, Any]:
     return row
 
 
-def measure_together(specs: list[str], system: str) -> dict[str, Any]:
+def measure_together(specs: list[str], system: str, own_base: bool) -> dict[str, Any]:
     """What several techniques do in one build, without those that do not apply; and which of them are in
     place then."""
     applying = {f["technique"] for f in bootscope("audit", system).get("techniques", ())}
+    if own_base:
+        applying |= {
+            spec for spec, (_, _, recipe) in zip(specs, check(specs), strict=True) if recipe.base.claims()
+        }
     wanted = [spec for spec in specs if spec in applying]
     print(f"do not apply: {' '.join(spec for spec in specs if spec not in applying) or 'none'}", flush=True)
-    tried = bootscope("try", *wanted, "--system", system)
+    tried = bootscope("try", *wanted, "--system", system, *(("--own-base",) if own_base else ()))
     keys = ("works", "faults", "base", "variant", "base_ns", "variant_ns", "saving_ns", "error")
     row: dict[str, Any] = {"techniques": wanted, "date": datetime.now(UTC).date().isoformat()}
     row |= {key: tried[key] for key in keys if key in tried}
@@ -170,6 +175,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="also what was measured before")
     parser.add_argument("-n", type=int, default=2, metavar="N", help="so many at a time (default: 2)")
     parser.add_argument("--together", nargs="+", metavar="ID", help="try these in one build")
+    parser.add_argument("--own-base", action="store_true", help="with --together: from the base of each")
     parser.add_argument("--predict", action="store_true", help="only make the predictions anew")
     args = parser.parse_args()
     kept = kept_of(args.system)
@@ -181,7 +187,7 @@ def main() -> int:
         print_errors(kept)
         return 0
     if args.together:
-        row = measure_together(args.together, args.system)
+        row = measure_together(args.together, args.system, args.own_base)
         print(json.dumps(row), flush=True)
         # What was not booted says nothing of the techniques.
         if not row.get("variant"):

@@ -19,6 +19,7 @@ from bootscope.inventory import (
     code_order,
     driver_parameters,
     entropy,
+    kernel_place,
     loader_waits,
     probe_order,
     raw_flash,
@@ -180,6 +181,9 @@ INDICATORS = {
     ),
     "kernel-code-misses": Indicator(
         "code of the kernel that misses caches, by counts for a core", code_order.misses, lambda known: None
+    ),
+    "kernel-in-the-way": Indicator(
+        "a compressed kernel that is loaded where it unpacks to", kernel_place.in_the_way, lambda known: None
     ),
     "entropy": Indicator("a wait for random numbers", entropy.shown, entropy.logged),
     "library-search": Indicator(

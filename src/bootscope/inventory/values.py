@@ -25,6 +25,7 @@ from bootscope.inventory import (
     first_script,
     initcalls,
     kernel_in_flash,
+    places,
     probe_order,
     raw_flash,
     read_ahead,
@@ -186,17 +187,6 @@ def _root_device(known: Inventory) -> str:
     return root if re.fullmatch(r"/dev/[\w/.-]+", root) else ""
 
 
-def _number(*keys: str, plus: int = 0, as_text: Callable[[int], str] = str) -> Callable[[Inventory], str]:
-    """What finds a sum of settings."""
-
-    def find(known: Inventory) -> str:
-        if missing := [key for key in keys if not known.settings.get(key, "").isdecimal()]:
-            raise UserError(f"the setting {missing[0]} is not known")
-        return as_text(sum(int(known.settings[key]) for key in keys) + plus)
-
-    return find
-
-
 def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) -> Callable[[Inventory], str]:
     """What finds something in the start scripts; with `application`, something that depends on which of them
     starts the application."""
@@ -229,15 +219,6 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "root_device": _root_device,
     "tsc_khz": _tsc_khz,
     "argument_sectors": _argument_sectors,
-    "free_sector": _number("card.root_sector", "card.root_sectors"),
-    "unused_sector": _number("card.boot_sector", plus=-1, as_text=hex),
-    "seed_sector": _number("card.boot_sector", plus=-2),
-    "boot_script_address": _number("kernel.device_tree_address", plus=0x100000, as_text=hex),
-    # Of what unpacks itself, well behind where it unpacks to; of what does not, where Linux for ARM begins.
-    "uimage_address": _number("kernel.memory_address", plus=16 << 20),
-    "image_address": _number("kernel.memory_address", plus=0x8000),
-    "image_place": _number("kernel.memory_address", plus=0x8000 - 64),
-    "place_of_uimage": _number("kernel.load_address", plus=64),
     "seed_file": _of_scripts(lambda scripts: scripts.seed_file),
     "mount_script": _of_scripts(lambda scripts: scripts.path("mount")),
     "late_devices": _of_scripts(lambda scripts: scripts.late_devices, application=True),
@@ -263,6 +244,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **initcalls.FOUND,
     **probe_order.FOUND,
     **kernel_in_flash.FOUND,
+    **places.FOUND,
     **read_ahead.FOUND,
     **root_disk.FOUND,
     **systemd.FOUND,
