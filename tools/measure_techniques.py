@@ -100,8 +100,12 @@ def measure_together(specs: list[str], system: str, own_base: bool) -> dict[str,
     row: dict[str, Any] = {"techniques": wanted, "date": datetime.now(UTC).date().isoformat()}
     row |= {key: tried[key] for key in keys if key in tried}
     if row.get("variant"):
-        left = {f["technique"] for f in bootscope("audit", row["variant"]).get("techniques", ())}
-        row["in_place"] = [spec for spec in wanted if spec not in left]
+        before, left = (
+            {f["technique"] for f in bootscope("audit", row[key]).get("techniques", ())}
+            for key in ("base", "variant")
+        )
+        # What an audit of the base does not propose, it could not miss either.
+        row["in_place"] = [spec for spec in wanted if spec in before - left]
     return row
 
 
