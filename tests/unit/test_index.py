@@ -94,6 +94,17 @@ def shown(main_here: Command) -> str:
     return done.stdout
 
 
+def test_what_changed_between_two_boots_is_compared_without_the_recordings(
+    main_here: Command, store: Store
+) -> None:
+    ids = keep_run(store, BOOT), keep_run(store, BOOT, day=22)
+    first = [main_here("compare", *ids, "--view", name) for name in ("functions", "console")]
+    assert [done.returncode for done in first] == [0, 0]
+    with nobody():
+        again = [main_here("compare", *ids, "--view", name) for name in ("functions", "console")]
+    assert [done.stdout for done in again] == [done.stdout for done in first]
+
+
 def tampered(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from pathlib import Path
@@ -30,12 +31,18 @@ SHIPPED = [
 ]
 
 
-def faults(kind: str, data: dict[str, Any]) -> list[str]:
-    """What a validator of JSON schemas finds wrong in a file."""
+@functools.cache
+def validator(kind: str) -> Any:
+    """A validator of one kind of file, whose schema is valid itself."""
     jsonschema = pytest.importorskip("jsonschema")
     schema = schema_of(kind)
     jsonschema.Draft202012Validator.check_schema(schema)
-    found = jsonschema.Draft202012Validator(schema).iter_errors(data)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def faults(kind: str, data: dict[str, Any]) -> list[str]:
+    """What a validator of JSON schemas finds wrong in a file."""
+    found = validator(kind).iter_errors(data)
     return [f"{'.'.join(map(str, error.path))}: {error.message[:200]}" for error in found]
 
 

@@ -7,11 +7,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from bootscope.analysis.all_views import rows_of
-from bootscope.analysis.evidence import Evidence
-from bootscope.analysis.functions import Stacks
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.analysis.view_names import MEMORY
+from bootscope.analysis.views import View
 
 COLUMNS = (
     Column("kind", "", "text"),
@@ -36,10 +34,8 @@ _PID = re.compile(r"\[\d+\]")
 _WORKER = re.compile(r"kworker/\S*\w")
 _SMALL_NS = 10_000
 
-Side = tuple[Evidence, Stacks]
 
-
-def changes(name: str, a: Side, b: Side) -> Rows:
+def changes(name: str, a: View, b: View) -> Rows:
     """What a view says of boot B against what it says of boot A, the largest change first.
 
     `name` is one of VIEWS. Things are matched by their names; changes under 10 microseconds are left
@@ -59,9 +55,9 @@ def changes(name: str, a: Side, b: Side) -> Rows:
     return Rows(f"changes-{name}", title, COLUMNS, tuple(rows), "largest change first", (left_out,))
 
 
-def _sums(name: str, table: str, cells: Iterable[str], time: str, side: Side) -> dict[tuple[str, str], int]:
+def _sums(name: str, table: str, cells: Iterable[str], time: str, side: View) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = defaultdict(int)
-    for rows in rows_of(name, *side):
+    for rows in side.tables(name):
         if rows.name == table:
             for row in rows.rows:
                 found[str(row.get("phase") or ""), _name(row, cells)] += int(row[time] or 0)

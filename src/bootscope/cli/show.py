@@ -239,7 +239,7 @@ class Compare(Verb):
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:
         from bootscope.analysis.changes import changes
 
-        table = changes(args.view, (a.evidence, a.stacks), (b.evidence, b.stacks))
+        table = changes(args.view, a, b)
         table = sort((table,), args.sort)[0] if args.sort else table
         if args.json:
             boots = {"a": a.boot.info.boot_id, "b": b.boot.info.boot_id}

@@ -34,8 +34,7 @@ class Difference:
 
 def difference(before: View, after: View, views: Sequence[str] = VIEWS) -> Difference:
     """What a commit, or a difference, changed in the boot: function by function, and whatever `views` say."""
-    sides = (before.evidence, before.stacks), (after.evidence, after.stacks)
-    return Difference(tuple(t for name in views if (t := changes(name, *sides)).rows))
+    return Difference(tuple(t for name in views if (t := changes(name, before, after)).rows))
 
 
 def bisected(out: Console, session: Session, found: Sequence[tuple[Found, Difference | None]]) -> None:

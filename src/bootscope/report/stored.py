@@ -166,9 +166,8 @@ def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
     (_, a), (_, b) = found
     if not (isinstance(a, View) and isinstance(b, View)):
         return []
-    sides = (a.evidence, a.stacks), (b.evidence, b.stacks)
     on_core = a.core is not None and b.core is not None
-    rows = (changes(name, *sides) for name in VIEWS if on_core or name != MEMORY)
+    rows = (changes(name, a, b) for name in VIEWS if on_core or name != MEMORY)
     # A table is of one view: that needs no column.
     tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
     return [table for table in tables if table]
