@@ -54,6 +54,27 @@ def test_the_tree_stays_as_it_was(tmp_path: Path, tree: Path) -> None:
         assert (view / "board/sunxi" / name).read_text() == "int board;\n"
 
 
+_DECIDES = (
+    "#if defined(CONFIG_SPL_FS_FAT)\n\treturn MMCSD_MODE_FS;\n#else\n\treturn MMCSD_MODE_RAW;\n#endif\n"
+)
+
+
+def test_an_spl_that_finds_u_boot_in_files_looks_into_sectors_first(tmp_path: Path, tree: Path) -> None:
+    system = apply(load_system("stock-zynq").system, {"falcon": FALCON})
+    with pytest.raises(UserError, match=r"card\.raw_sector cannot be had: common/spl/spl_mmc\.c"):
+        loader_tree.write(system, tree, tmp_path / "refused")
+    (tree / "common/spl").mkdir(parents=True)
+    (tree / "common/spl/spl_mmc.c").write_text(_DECIDES)
+    loader_tree.write(system, tree, tmp_path / "view")
+    changed = (tmp_path / "view/common/spl/spl_mmc.c").read_text()
+    assert changed == _DECIDES.replace("_FS;", "_RAW;")
+    # From files of the card, or where the boot loader is in sectors itself, nothing is to be changed.
+    for name, change in (("stock-zynq", {"uboot.falcon": True}), ("stock", FALCON.settings)):
+        other = apply(load_system(name).system, {"falcon": Change(settings=dict(change))})
+        loader_tree.write(other, tree, tmp_path / name)
+        assert (tmp_path / name / "common/spl/spl_mmc.c").read_text() == _DECIDES
+
+
 def test_the_configuration_says_what_lies_where() -> None:
     system = apply(load_system("stock").system, {"falcon": FALCON})
     symbols = falcon.symbols(system.card, system.kernel)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import payload
+from bootscope.builder.steps.edits import Edit, edited
 from bootscope.builder.steps.payload import DEVICE_TREE
 from bootscope.devices import sd_card
 from bootscope.devices.sunxi_boot_rom import UBOOT_FOLDER
@@ -38,6 +39,9 @@ int spl_start_uboot(void)
 #endif
 }
 """
+_SECTORS_FIRST = Edit("common/spl/spl_mmc.c", "\treturn MMCSD_MODE_FS;\n", "\treturn MMCSD_MODE_RAW;\n")
+"""An SPL that finds U-Boot in files looks for Linux in files alone. With this it looks into sectors first,
+and into files where those hold neither Linux nor U-Boot."""
 _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
 
 
@@ -82,14 +86,27 @@ def needed(system: System) -> bool:
     return wanted and has_device_tree(system)
 
 
-TREE_INPUTS: dict[str, object] = {"source": _DECIDES, "makefile": _MAKE}
-"""What the changed files are made of."""
+def tree_inputs(card: Card) -> dict[str, object]:
+    """What the changed files are made of."""
+    first = {"sectors_first": (_SECTORS_FIRST.path, _SECTORS_FIRST.after)} if _sectors_first(card) else {}
+    return {"source": _DECIDES, "makefile": _MAKE, **first}
 
 
-def files(tree: Path) -> dict[str, str]:
-    """What is new or other in a view of U-Boot's tree: path -> text."""
+def files(tree: Path, card: Card) -> dict[str, str]:
+    """What is new or other in a view of U-Boot's tree: path -> text. Raises UserError for an U-Boot whose SPL
+    decides in another way where it looks."""
     makefile = f"{UBOOT_FOLDER}/Makefile"
-    return {f"{UBOOT_FOLDER}/falcon.c": _DECIDES, makefile: (tree / makefile).read_text() + _MAKE}
+    changed = {f"{UBOOT_FOLDER}/falcon.c": _DECIDES, makefile: (tree / makefile).read_text() + _MAKE}
+    if not _sectors_first(card):
+        return changed
+    return changed | edited(
+        tree, changed, [_SECTORS_FIRST], "card.raw_sector", "this U-Boot is of another version"
+    )
+
+
+def _sectors_first(card: Card) -> bool:
+    """Whether Linux is in sectors, and the boot loader in files."""
+    return bool(card.raw_sector) and not card.loader_sector
 
 
 def step(system: System) -> Step:

@@ -38,7 +38,7 @@ def step(system: System) -> Step:
     def work(context: Context) -> None:
         write(system, tree_of(context, uboot.source), context.out / TREE)
 
-    inputs: dict[str, object] = falcon.TREE_INPUTS if falcon.by_spl(system) else {}
+    inputs: dict[str, object] = falcon.tree_inputs(system.card) if falcon.by_spl(system) else {}
     if nand:
         inputs = {**inputs, "nand": nand_loader.inputs(nand)}
     if uboot.files:
@@ -52,7 +52,7 @@ def step(system: System) -> Step:
 
 def write(system: System, tree: Path, view: Path) -> None:
     """Makes the view of a tree."""
-    changed = falcon.files(tree) if falcon.by_spl(system) else {}
+    changed = falcon.files(tree, system.card) if falcon.by_spl(system) else {}
     if nand := nand_loader.wanted(system):
         changed |= nand_loader.files(tree, nand)
     files = {**changed, **system.uboot.files}
