@@ -18,12 +18,14 @@ pytestmark = [pytest.mark.boot, pytest.mark.long]
 def test_the_wheel_boots_what_debian_has_built_exactly_as_a_checkout_does(
     installed: Installed, debian: tuple[Bootscope, dict[str, Any]]
 ) -> None:
-    """Only the packages that were fetched are shared: plugin, images and recording are the wheel's own."""
+    """Packages and built images are shared, as the wheel finds the same steps: what it boots and makes of the
+    boot is its own. That it builds its own plugin is tested in test_installed.py."""
     command, theirs = debian
-    sources = Path(command.json("build", "debian")["card"]).parents[2] / "sources"
+    shared = Path(command.json("build", "debian")["card"]).parents[2]
     cache = installed.home / ".cache/bootscope"
     cache.mkdir(parents=True)
-    (cache / "sources").symlink_to(sources)
+    for name in ("sources", "steps"):
+        (cache / name).symlink_to(shared / name)
     ours = installed.json("record", "debian")
     assert ours["boots"][0]["stream_sha256"] == theirs["boots"][0]["stream_sha256"] != ""
     shown = installed.json("show")

@@ -16,7 +16,7 @@ from bootscope.core.paths import cache_dir
 from bootscope.system.load import load_system
 from tests.command import Bootscope
 
-pytestmark = [pytest.mark.boot, pytest.mark.long]
+pytestmark = [pytest.mark.boot, pytest.mark.long, pytest.mark.campaign]
 
 MAIN = "bl1/bl1_main.c"
 BEGIN = "void bl1_main(void)\n{\n\tunsigned int image_id;\n"
