@@ -44,7 +44,10 @@ test-full: setup-test-full
 
 # make campaigns   tests too long for CI: bisections, searches on clusters, the other boards, the tools container (hours)
 campaigns: setup-test-full
-	$(PYTEST) -m campaign -n $$(nproc) --dist loadfile tests/prebuilt tests/lab
+	status=0; \
+	$(PYTEST) -m 'campaign and not alone' -n $$(nproc) --dist loadfile tests/prebuilt tests/lab || status=$$?; \
+	$(PYTEST) -m 'campaign and alone' tests/lab || status=$$?; \
+	exit $$status
 
 # make test-unit   only what needs no build and no boot (minutes)
 test-unit: setup-test

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,21 +11,17 @@ from typing import Any
 
 import pytest
 
-from tests.command import Bootscope, environment
+from tests.command import environment
 
 pytestmark = [pytest.mark.boot, pytest.mark.alone]
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "plugin_cost.py"
 
 
-def test_the_plugin_costs_at_most_twice_plain_qemu(built: dict[str, Any]) -> None:
+def test_the_plugin_costs_at_most_twice_plain_qemu_and_a_boot_three_minutes(built: dict[str, Any]) -> None:
     done = subprocess.run(
         [sys.executable, str(BENCHMARK), "1"], env=environment(), capture_output=True, text=True, check=False
     )
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_recording_takes_less_than_three_minutes(bootscope: Bootscope) -> None:
-    boots = bootscope.json("record", "stock")["boots"]
-    text = Path(boots[0]["path"], "boot.json").read_text()
-    assert int(text.partition('"host_ms": ')[2].partition(",")[0]) < 180_000
+    (took,) = re.findall(r"recorded ([\d.]+) s", done.stdout)
+    assert float(took) < 180

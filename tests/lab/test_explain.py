@@ -194,6 +194,7 @@ def test_what_if_predicts_the_boot(
     assert_predicted(saving_ns, total_ns(stock[0]) - total_ns(bootscope))
 
 
+@pytest.mark.campaign
 def test_what_if_predicts_a_faster_card(
     stock: Recorded, bootscope: Bootscope, variant: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import serial_loss
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.campaign]
 
 
 def test_no_byte_is_lost_in_a_minute_at_three_million_baud_while_the_disk_is_busy(
