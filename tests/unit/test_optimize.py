@@ -73,7 +73,7 @@ def test_groups_come_in_their_order_and_measuring_goes_last(scene: Make) -> None
 def test_what_saved_most_elsewhere_comes_first(scene: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("unknown", "useless", "good", "broken", "better")
     rows = {"good": (True, 5), "better": (True, 9), "useless": (True, -3), "broken": (False, 99)}
-    table = {n: Measured(n, "", works=works, saving_ns=ns) for n, (works, ns) in rows.items()}
+    table = {n: Measured(technique=n, date="", works=works, saving_ns=ns) for n, (works, ns) in rows.items()}
     monkeypatch.setattr(trials, "measured", lambda: table)
     made = scene(*(made_up(name) for name in names)).search({f"{name.upper()}=on": 1 for name in names})
     assert ran(made) == ["better", "good", "unknown", "broken", "useless"]
@@ -91,7 +91,7 @@ def test_what_is_worth_much_of_the_boot_comes_before_the_rest(
     )  # fmt: skip
     saves = {"small": 20, "large": 1500, "init": 10, "quiet": 900, "waits": 1000, "tiny": 1, "loader": 1}
     elsewhere = {**saves, "loader": 2000}
-    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in elsewhere.items()}
+    table = {n: Measured(technique=n, date="", works=True, saving_ns=ms * MS) for n, ms in elsewhere.items()}
     monkeypatch.setattr(trials, "measured", lambda: table)
     made = scene(*found).search({f"{name.upper()}=on": ms for name, ms in saves.items()})
     assert ran(made) == ["tiny", "waits", "large", "small", "init", "loader", "quiet"]
@@ -102,7 +102,7 @@ def test_when_little_time_is_left_what_is_worth_much_waits_no_longer(
 ) -> None:
     found = (made_up("small", "application"), made_up("other"), made_up("quiet", loses=("measuring",)))
     saves = {"small": 2, "other": 1, "quiet": 900}
-    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    table = {n: Measured(technique=n, date="", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
     monkeypatch.setattr(trials, "measured", lambda: table)
     made = scene(*found).search({f"{n.upper()}=on": ms for n, ms in saves.items()}, Goal(budget_s=1000))
 
@@ -118,7 +118,7 @@ def test_when_little_time_is_left_the_stages_do_not_count(
 ) -> None:
     found = (made_up("small", "application"), made_up("fair", "init"), made_up("most", loses=("measuring",)))
     saves = {"small": 2, "fair": 200, "most": 900}
-    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    table = {n: Measured(technique=n, date="", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
     monkeypatch.setattr(trials, "measured", lambda: table)
     worth = {f"{n.upper()}=on": ms for n, ms in saves.items()}
     assert ran(scene(*found).search(worth)) == ["fair", "small", "most"]
@@ -134,7 +134,7 @@ def test_a_kernel_from_nothing_comes_before_what_leaves_out_its_parts(
 
     found = (*removals("part1", "part2"), nothing("bare"))
     saves = {"part1": 900, "part2": 900, "bare": 500}
-    table = {n: Measured(n, "", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
+    table = {n: Measured(technique=n, date="", works=True, saving_ns=ms * MS) for n, ms in saves.items()}
     monkeypatch.setattr(trials, "measured", lambda: table)
     made = scene(*found).search({"PART1=n": 900, "PART2=n": 900, "BARE=on": 500})
     made.run()

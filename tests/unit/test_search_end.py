@@ -96,7 +96,9 @@ def test_members_of_a_group_share_its_saving(
     scene: Make, monkeypatch: pytest.MonkeyPatch, alone: dict[str, int], kept: int
 ) -> None:
     """By what each was worth alone, where that is known."""
-    rows = {name: Measured(name, "", saving_ns=ns * MS, works=True) for name, ns in alone.items()}
+    rows = {
+        name: Measured(technique=name, date="", saving_ns=ns * MS, works=True) for name, ns in alone.items()
+    }
     monkeypatch.setattr(pareto_module, "measured", lambda: rows)
     found = (*removals("part1", loses=("usb",)), *removals("part2", loses=("console",)))
     search = scene(*found).search({"PART1=n": 20, "PART2=n": 10})

@@ -87,7 +87,9 @@ def test_what_a_recipe_makes_sooner_is_its_milestone() -> None:
 
 
 def test_it_is_told_beside_what_it_costs_and_is_no_error_of_a_prediction() -> None:
-    row = Measured("splash-x", "2026-11-26", base_ns=10_000_000_000, saving_ns=2_000_000_000, works=True)
+    row = Measured(
+        technique="splash-x", date="2026-11-26", base_ns=10_000_000_000, saving_ns=2_000_000_000, works=True
+    )
     lit = msgspec.structs.replace(row, milestone="first-light", later_ns=45_000_000)
     assert measured_text(lit) == (
         "splash-x: saves 2.000 s of 10.000 s to first-light, and makes the whole boot 45.0 ms longer"

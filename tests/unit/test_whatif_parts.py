@@ -328,7 +328,7 @@ def test_what_makes_no_sense_is_refused_with_a_hint(change: str) -> None:
 
 
 def row(predicted_ns: int | None, saving_ns: int | None) -> Measured:
-    return Measured("x", "2026-11-21", predicted_ns=predicted_ns, saving_ns=saving_ns)
+    return Measured(technique="x", date="2026-11-21", predicted_ns=predicted_ns, saving_ns=saving_ns)
 
 
 def test_errors_are_shares_of_what_was_saved() -> None:

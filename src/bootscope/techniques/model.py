@@ -168,15 +168,11 @@ class Figure(msgspec.Struct, frozen=True):
     note: str
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """What a recipe of a technique was worth, alone, on the reference system or another `system`: the
-    milestone without and with it in ns of board time, and the two recordings. `error` says why there is none.
-    `milestone`: that of the recipe, if it has one of its own; then `later_ns` is by how much what was
-    recorded until came later."""
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What a system without and with something came to: the milestone in ns of board time, and the two
+    recordings. `error` says why there is none."""
 
-    technique: str
     date: str
-    predicted_ns: int | None = None
     works: bool = False
     faults: tuple[str, ...] = ()
     base: str = ""
@@ -185,26 +181,24 @@ class Measured(msgspec.Struct, frozen=True):
     variant_ns: int | None = None
     saving_ns: int | None = None
     error: str = ""
+
+
+class Measured(Trial, frozen=True, kw_only=True):
+    """A recipe of a technique, alone, on the reference system or another `system`. `milestone`: that of the
+    recipe, if it has one of its own; then `later_ns` is by how much what was recorded until came later."""
+
+    technique: str
+    predicted_ns: int | None = None
     milestone: str = ""
     later_ns: int | None = None
     system: str = ""
 
 
-class Together(msgspec.Struct, frozen=True):
-    """What recipes of several techniques were worth in one build: the milestone without and with all of them
-    in ns of board time, and the two recordings. `in_place` are those of `techniques` that an audit of the
-    boot with them does not propose any more."""
+class Together(Trial, frozen=True, kw_only=True):
+    """Recipes of several techniques in one build. `in_place` are those that an audit of the boot without them
+    proposes, and one of the boot with them does not."""
 
     techniques: tuple[str, ...]
-    date: str
-    works: bool = False
-    faults: tuple[str, ...] = ()
-    base: str = ""
-    variant: str = ""
-    base_ns: int | None = None
-    variant_ns: int | None = None
-    saving_ns: int | None = None
-    error: str = ""
     in_place: tuple[str, ...] = ()
 
 
