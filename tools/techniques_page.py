@@ -110,7 +110,8 @@ def _systems() -> Iterator[str]:
     """On which systems each technique worked: tried alone, or in the list that a search came to."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for row in measured_anywhere():
-        if row.works and row.saving_ns is not None:
+        # A boot that is the same to the nanosecond has not seen the technique.
+        if row.works and row.saving_ns:
             until = f" to {row.milestone}" if row.milestone else ""
             told = f"{row.system} {row.saving_ns / 1e6:+,.1f}{until}"
             found[row.technique.partition("=")[0]].setdefault(row.system, told)
@@ -123,11 +124,12 @@ def _systems() -> Iterator[str]:
             for spec in group.in_place if group.works else ():
                 found[spec.partition("=")[0]].setdefault(table.system, f"{table.system} (with others)")
     several = sum(len(where) > 1 for where in found.values())
+    elsewhere = sum(bool(where.keys() - {"stock"}) for where in found.values())
     yield from ("", "## On which systems", "")
     yield "Where each technique worked, and what it saved there in ms: tried alone, as above, in the list"
     yield "that a search came to (`bootscope optimize`), or with others in one build (`--together`): the boot"
     yield "came to its milestone, and an audit of it did not propose the technique again."
-    yield f"{several} of {len(found)} did on more than one system."
+    yield f"{elsewhere} of {len(found)} did on another system than `stock`, and {several} on more than one."
     yield from ("", "| technique | systems |", "|---|---|")
     yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))
 
