@@ -10,8 +10,10 @@ import pytest
 from bootscope.capture import objects
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
+from bootscope.emulator.subject import flat
 from bootscope.inventory.indicators import INDICATORS
 from bootscope.inventory.values import FOUND
+from bootscope.system.load import load_system
 
 from .known_builders import inventory_of
 from .lab_scenes import MS, known
@@ -63,3 +65,12 @@ def test_a_boot_script_lies_where_nothing_else_is_loaded(
 def test_a_place_for_a_boot_script_needs_the_other_addresses() -> None:
     with pytest.raises(UserError, match=r"kernel\.device_tree_address is not known"):
         FOUND["boot_script_address"](inventory_of(built={}))
+
+
+@pytest.mark.parametrize(("name", "place"), [("stock", 0x44000000), ("stock-zynq", 0x4000000)])
+def test_an_initramfs_goes_to_the_boards_own_memory(name: str, place: int) -> None:
+    """What a system has by default is in the reference board's."""
+    settings = flat(load_system(name).system)
+    assert FOUND["initramfs_place"](inventory_of(built=settings)) == str(place)
+    other = {**settings, "kernel.initramfs_address": str(int(settings["kernel.memory_address"]) + (48 << 20))}
+    assert FOUND["initramfs_place"](inventory_of(built=other)) == other["kernel.initramfs_address"]

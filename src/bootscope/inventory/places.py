@@ -44,11 +44,21 @@ def _boot_script(known: Inventory) -> str:
     return hex(place)
 
 
+def _initramfs(known: Inventory) -> str:
+    """Where an initramfs can be loaded: where the system has it or, if that is not in the board's memory, far
+    behind the kernel."""
+    memory = _setting(known, "kernel.memory_address")
+    own = known.settings.get("kernel.initramfs_address", "")
+    end = memory + _setting(known, "kernel.memory_bytes")
+    return own if own.isdecimal() and memory <= int(own) < end else str(memory + _INITRAMFS_BYTES)
+
+
 FOUND: dict[str, Callable[[Inventory], str]] = {
     "free_sector": _sum("card.root_sector", "card.root_sectors"),
     "unused_sector": _sum("card.boot_sector", plus=-1, as_text=hex),
     "seed_sector": _sum("card.boot_sector", plus=-2),
     "boot_script_address": _boot_script,
+    "initramfs_place": _initramfs,
     # Of what unpacks itself, well behind where it unpacks to; of what does not, where Linux for ARM begins.
     "uimage_address": _sum("kernel.memory_address", plus=16 * _MIB),
     "image_address": _sum("kernel.memory_address", plus=BELOW_KERNEL_BYTES),
