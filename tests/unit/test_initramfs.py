@@ -77,6 +77,18 @@ def packed(parts: Context, **fields: Any) -> dict[str, tuple[int, bytes, tuple[i
     return members(archived(initramfs.members_of(parts, loaded.system, overlay, wanted, ARM)))
 
 
+def test_files_of_the_root_and_of_the_archive_stay_apart(parts: Context) -> None:
+    loaded = stock()
+    texts = {f"/etc/{name}": f"of the root: {name}\n" for name in ("a", "b")}
+    system = apply(loaded.system, {"files": Change(write=texts)})
+    own = {"/init": "#!/bin/sh\nexec /sbin/init\n", "/etc/c": "of the archive\n"}
+    wanted = Initramfs(place="built-in", files=own)
+    overlay = loaded.beside(loaded.system.rootfs.overlay)
+    found = members(archived(initramfs.members_of(parts, system, overlay, wanted, ARM)))
+    for path, text in {**texts, **own}.items():
+        assert found[path[1:]][1].decode() == text
+
+
 def test_the_whole_root_goes_in_with_a_console(parts: Context) -> None:
     found = packed(parts)
     assert found["dev/console"] == (stat.S_IFCHR | 0o600, b"", (5, 1))

@@ -14,7 +14,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder.filesystems.model import Entry
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import rootfs, small_init
+from bootscope.builder.steps import root_files, rootfs, small_init
 from bootscope.builder.steps.packing import COMPRESSORS, pack
 from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import matches
@@ -61,6 +61,9 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         r = system.rootfs
         inputs |= {"libraries": rootfs.library_hashes(arch), "overlay": tree_id(overlay)}
         inputs["rootfs"] = [r.folders, r.files, r.links, r.remove]
+        if wanted.files and any(not wanted.only or matches(path, wanted.only) for path in r.files):
+            # Until November 2026 some of the archive's own were put in the place of these.
+            inputs["files_apart"] = True
         if r.library_cache is True:
             inputs["library_cache"] = True
         if r.font_cache is True:
@@ -107,7 +110,7 @@ def members_of(
             entries[entry.path] = entry
     chosen = {f"/{p}": e for p, e in entries.items() if not wanted.only or matches(f"/{p}", wanted.only)}
     own = RootFs(overlay="", filesystem="", uuid="", label="", files=wanted.files, links=wanted.links)
-    chosen.update({f"/{entry.path}": entry for entry in rootfs.written(context, own)})
+    chosen.update({f"/{entry.path}": entry for entry in root_files.written(context, own)})
     members: dict[str, Member] = {path: _member(path, entry) for path, entry in chosen.items()}
     for path, node in {**_NODES, **wanted.nodes}.items():
         members[path] = _node(path, node)

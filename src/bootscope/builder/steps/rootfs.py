@@ -24,8 +24,8 @@ from bootscope.builder.filesystems import KINDS, mtd, steady, ubi
 from bootscope.builder.filesystems.model import Entry, FileSystem, Order, Piece, write_map
 from bootscope.builder.ids import file_sha256, tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import packages, programs, small_init, splash, userland
-from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.builder.steps import packages, programs, root_files, small_init, splash, userland
+from bootscope.core.errors import ToolError
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.changes import matches
 from bootscope.system.model import RootFs, System, has_modules
@@ -219,7 +219,7 @@ def collect(
     fonts = font_cache.tools(entries)
     for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
-    for entry in written(context, rootfs):
+    for entry in root_files.written(context, rootfs):
         _make_room(entries, entry)
         add(entry)
     for entry in _cached(context, rootfs, entries, arch, fonts):
@@ -247,7 +247,7 @@ def packaged(
     fonts = font_cache.tools(entries)
     for path in [path for path in entries if matches(f"/{path}", rootfs.remove)]:
         del entries[path]
-    for entry in written(context, rootfs):
+    for entry in root_files.written(context, rootfs):
         _make_room(entries, entry)
         tree.add(entry)
     for entry in [entry for entry in packages.set_up(context, entries) if entry.path not in entries]:
@@ -286,14 +286,14 @@ def _splash(context: Context, wanted: Splash | msgspec.UnsetType) -> Iterator[En
     """The picture that is shown before the application's, or the program that draws it."""
     if isinstance(wanted, Splash):
         picture = context.results[splash.NAME] / splash.RESULT
-        yield Entry(_name(wanted.path), source=picture, program=wanted.form == DRAWN)
+        yield Entry(root_files.entry_name(wanted.path), source=picture, program=wanted.form == DRAWN)
 
 
 def first_program(context: Context, wanted: SmallInit | msgspec.UnsetType) -> Iterator[Entry]:
     """A first program that is made here."""
     if isinstance(wanted, SmallInit):
         program = context.results[small_init.NAME] / small_init.PROGRAM
-        yield Entry(_name(wanted.path), source=program, program=True)
+        yield Entry(root_files.entry_name(wanted.path), source=program, program=True)
 
 
 def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
@@ -301,30 +301,6 @@ def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
     if entry.target is not None:
         for path in [path for path in entries if entry.path in path.parents]:
             del entries[path]
-
-
-def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
-    """Files whose text stands in the system itself, and links."""
-    for number, (path, text) in enumerate(sorted(rootfs.files.items())):
-        source = context.scratch / f"file-{number}"
-        source.write_bytes(text.encode())
-        yield Entry(_name(path), source=source, program=text.startswith("#!"))
-    for path, target in sorted(rootfs.links.items()):
-        yield Entry(_name(path), target=_printable(target))
-
-
-def _name(path: str) -> PurePosixPath:
-    name = PurePosixPath(_printable(path).lstrip("/"))
-    if ".." in name.parts or not name.parts:
-        raise UserError(f"'{printable(path)}' is not a valid path in a root file system")
-    return name
-
-
-def _printable(text: str) -> str:
-    """Raises UserError for what a tool would take for the beginning of another command."""
-    if '"' in text or not text.isprintable():
-        raise UserError(f"an image cannot have this name: {printable(text)}")
-    return text
 
 
 def _busybox(result: Path) -> Iterator[Entry]:
@@ -341,7 +317,7 @@ def overlay_entries(overlay: Path) -> Iterator[Entry]:
         name = PurePosixPath(path.relative_to(overlay).as_posix())
         target = str(path.readlink()) if path.is_symlink() else None
         for text in (str(name), target or ""):
-            _printable(text)
+            root_files.printable_name(text)
         if target is not None:
             yield Entry(name, target=target)
         elif path.is_dir():
