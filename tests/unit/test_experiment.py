@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from bootscope.analysis.views import View
@@ -135,6 +137,14 @@ def test_one_that_does_not_apply_is_refused_unless_forced(some: Recorded) -> Non
     assert caught.value.message == "kernel-no-net does not apply to stock: already in effect"
     assert "--force" in str(caught.value.hint)
     assert variant(stock(), some, ["kernel-no-net"], force=True).system.kernel.config["NET"] is False
+
+
+def test_what_the_system_has_not_cannot_be_forced(some: Recorded) -> None:
+    loaded = stock()
+    sources = {name: source for name, source in loaded.system.sources.items() if name != "musl"}
+    without = replace(loaded, system=msgspec.structs.replace(loaded.system, sources=sources))
+    with pytest.raises(UserError, match=r"application\.libc_source: expected a name under \[sources\]"):
+        variant(without, some, ["app-static-link-musl-license=root"], force=True)
 
 
 def test_a_value_that_the_boot_does_not_tell_cannot_be_forced(store: Store) -> None:

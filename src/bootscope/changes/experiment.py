@@ -15,7 +15,7 @@ from bootscope.emulator.subject import flat
 from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 from bootscope.system.changes import apply
-from bootscope.system.load import LoadedSystem
+from bootscope.system.load import LoadedSystem, check_system
 from bootscope.techniques.model import Recipe, Status, Technique, in_order, technique
 
 
@@ -54,13 +54,17 @@ def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool
     """The system with techniques, the same one whatever the order that they are given in.
 
     Raises UserError for techniques that exclude each other, and, unless `force`, for one that applies
-    neither to the system that `facts` tells of nor to that with others of them.
+    neither to the system that `facts` tells of nor to that with others of them; with `force`, for a system
+    that cannot be built so.
     """
     recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     if not force:
         check_apply(recipes, facts, loaded.system.name)
     changes = {name: with_values(recipes[name].change, facts) for name in in_order(recipes)}
     system = apply(loaded.system, composed(loaded.system, changes))
+    if force:
+        # What does not apply may ask for what the system does not have.
+        check_system(system, loaded.path)
     named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
     return LoadedSystem(named, loaded.path)
 
