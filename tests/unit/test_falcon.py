@@ -68,11 +68,13 @@ def test_an_spl_that_finds_u_boot_in_files_looks_into_sectors_first(tmp_path: Pa
     loader_tree.write(system, tree, tmp_path / "view")
     changed = (tmp_path / "view/common/spl/spl_mmc.c").read_text()
     assert changed == _DECIDES.replace("_FS;", "_RAW;")
+    assert falcon.symbols(system.card, system.kernel)["SPL_RAW_IMAGE_SUPPORT"] is False
     # From files of the card, or where the boot loader is in sectors itself, nothing is to be changed.
     for name, change in (("stock-zynq", {"uboot.falcon": True}), ("stock", FALCON.settings)):
         other = apply(load_system(name).system, {"falcon": Change(settings=dict(change))})
         loader_tree.write(other, tree, tmp_path / name)
         assert (tmp_path / name / "common/spl/spl_mmc.c").read_text() == _DECIDES
+        assert "SPL_RAW_IMAGE_SUPPORT" not in falcon.symbols(other.card, other.kernel)
 
 
 def test_the_configuration_says_what_lies_where() -> None:

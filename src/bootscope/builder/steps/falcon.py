@@ -53,8 +53,11 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
         "SYS_LOAD_ADDR": hex(kernel.load_address),
     }
     if card.raw_sector:
+        # Else sectors without a header pass for U-Boot, which is in files, and are started.
+        own = {"SPL_RAW_IMAGE_SUPPORT": False} if _sectors_first(card) else {}
         return {
             **found,
+            **own,
             sd_card.FROM_SECTORS: True,
             sd_card.ARGUMENTS_SECTOR: hex(card.raw_sector),
             sd_card.ARGUMENTS_SECTORS: hex(read_sectors(card)),
