@@ -33,6 +33,9 @@ KERNEL_SECTOR = "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR"
 """What an SPL of U-Boot needs to load Linux from sectors of one, and where it looks for what."""
 FROM_FILES = {"SYS_MMCSD_FS_BOOT": True, "SYS_MMCSD_FS_BOOT_PARTITION": 1}
 """What it needs to load Linux from files of the first partition."""
+WHERE_FIRST = ("common/spl/spl_mmc.c", "\treturn MMCSD_MODE_FS;\n", "\treturn MMCSD_MODE_RAW;\n")
+"""Of U-Boot's sources: a file, the text by which an SPL that may read files looks for files alone, and that
+by which it looks into sectors first."""
 
 
 def byte_addressed(card_bytes: int) -> bool:

@@ -39,7 +39,7 @@ int spl_start_uboot(void)
 #endif
 }
 """
-_SECTORS_FIRST = Edit("common/spl/spl_mmc.c", "\treturn MMCSD_MODE_FS;\n", "\treturn MMCSD_MODE_RAW;\n")
+_SECTORS_FIRST = Edit(*sd_card.WHERE_FIRST)
 """An SPL that finds U-Boot in files looks for Linux in files alone. With this it looks into sectors first,
 and into files where those hold neither Linux nor U-Boot."""
 _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
