@@ -63,7 +63,7 @@ def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool
     changes = {name: with_values(recipes[name].change, facts) for name in in_order(recipes)}
     system = apply(loaded.system, composed(loaded.system, changes))
     if force:
-        # What does not apply may ask for what the system does not have.
+        # A technique that does not apply may need a source that the system does not name.
         check_system(system, loaded.path)
     named = msgspec.structs.replace(system, name=f"{loaded.system.name}.try")
     return LoadedSystem(named, loaded.path)

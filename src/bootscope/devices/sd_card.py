@@ -34,8 +34,8 @@ KERNEL_SECTOR = "SYS_MMCSD_RAW_MODE_KERNEL_SECTOR"
 FROM_FILES = {"SYS_MMCSD_FS_BOOT": True, "SYS_MMCSD_FS_BOOT_PARTITION": 1}
 """What it needs to load Linux from files of the first partition."""
 WHERE_FIRST = ("common/spl/spl_mmc.c", "\treturn MMCSD_MODE_FS;\n", "\treturn MMCSD_MODE_RAW;\n")
-"""Of U-Boot's sources: a file, the text by which an SPL that may read files looks for files alone, and that
-by which it looks into sectors first."""
+"""The place in U-Boot's sources where an SPL that can read files decides to look there only: the file, its
+text, and the text that makes it try sectors first."""
 
 
 def byte_addressed(card_bytes: int) -> bool:

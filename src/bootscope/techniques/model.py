@@ -169,8 +169,8 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system without and with something came to: the milestone in ns of board time, and the two
-    recordings. `error` says why there is none."""
+    """Two boots of a system, without and with a change: when each reached the milestone, in ns of board time,
+    and the two recordings. `error` says why there are none."""
 
     date: str
     works: bool = False

@@ -40,8 +40,8 @@ int spl_start_uboot(void)
 }
 """
 _SECTORS_FIRST = Edit(*sd_card.WHERE_FIRST)
-"""An SPL that finds U-Boot in files looks for Linux in files alone. With this it looks into sectors first,
-and into files where those hold neither Linux nor U-Boot."""
+"""An SPL that loads U-Boot from files looks for Linux in files only. With this it tries the sectors first,
+and falls back to files."""
 _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
 
 
@@ -53,7 +53,7 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
         "SYS_LOAD_ADDR": hex(kernel.load_address),
     }
     if card.raw_sector:
-        # Else sectors without a header pass for U-Boot, which is in files, and are started.
+        # An SPL with this takes sectors without a header for U-Boot and starts them. Here U-Boot is in files.
         own = {"SPL_RAW_IMAGE_SUPPORT": False} if _sectors_first(card) else {}
         return {
             **found,
