@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages import in one direction, as pyproject.toml says. (That every module can be imported alone takes a
-minute to see: tests/lab/test_alone.py.)"""
+"""Packages and modules import in one direction, packages as pyproject.toml says; so every module can be imported
+alone, whatever was imported before it or not."""
 
 from __future__ import annotations
 
+import graphlib
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import grimp
 import pytest
 
 from .builders import ROOT, environment
@@ -31,6 +33,37 @@ def test_packages_import_in_one_direction() -> None:
     done = run(LINT, "--no-cache")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Contracts: 1 kept, 0 broken." in done.stdout
+
+
+IMPORT_ALL = """
+import importlib, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+"""
+
+
+def modules() -> list[str]:
+    """Every module of the package, but for the one that is the program."""
+    paths = [p.relative_to(SOURCES).with_suffix("") for p in (SOURCES / "bootscope").rglob("*.py")]
+    names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
+    return sorted(name for name in names if name != "bootscope.__main__")
+
+
+def test_modules_import_in_one_direction() -> None:
+    """Without a circle of imports it does not matter which module is imported first. Imports within functions
+    count as well."""
+    graph = grimp.build_graph("bootscope", exclude_type_checking_imports=True, cache_dir=None)
+    assert set(modules()) <= graph.modules
+    imports = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    assert sum(len(found) for found in imports.values()) > 3000
+    graphlib.TopologicalSorter(imports).prepare()  # a CycleError tells the circle
+
+
+def test_every_module_can_be_imported() -> None:
+    names = modules()
+    assert len(names) > 500
+    done = run(sys.executable, "-c", IMPORT_ALL, *names)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_nothing_lies_beside_the_packages() -> None:
