@@ -99,7 +99,7 @@ def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str
 _MUSL_CALL = """\
 #!/bin/sh
 for word in "$@"; do
-	case $word in -c|-S|-E) exec {compiling} "$@" ;; esac
+	case $word in -c|-S|-E|-r) exec {compiling} "$@" ;; esac # -r: BusyBox joins its objects first
 done
 exec {compiling} {first} "$@" {last}
 """
