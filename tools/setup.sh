@@ -171,13 +171,14 @@ install_packages() {
 }
 
 # install_python FOLDER LOCK: a virtual environment, made anew when the lock file or the interpreter has changed.
+# Nothing is compiled beforehand: most modules are never used, and Python compiles and keeps what is.
 install_python() {
 	wanted="$(python3 -V) $(sha256sum "$2" | cut -d ' ' -f 1)"
 	[ "$(cat "$1/bootscope-lock" 2> /dev/null)" != "$wanted" ] || return 0
 	count=$(grep -c '^[a-z0-9].*==' "$2" || true)
 	say "setup: will install $count Python packages (exact versions, from $2) into $1"
 	python3 -m venv "$1"
-	"$1/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$2"
+	"$1/bin/python" -m pip install -q --no-compile --disable-pip-version-check --require-hashes -r "$2"
 	printf '%s\n' "$wanted" > "$1/bootscope-lock"
 }
 
@@ -204,11 +205,16 @@ if [ $# -gt 0 ] || [ ! -d .venv ]; then has_room "$room"; fi
 [ $# -eq 0 ] || install_packages "$@"
 command -v python3 > /dev/null || fail "python3 is missing"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "Python 3.11 or newer is needed"
-install_python .venv "$lock"
-case $asked in
 # labgrid has packages of its own that would get in the way of ours; bootscope only talks to it.
-test | test-full) install_python .venv/labgrid requirements-labgrid.lock ;;
+labgrid=
+case $asked in
+test | test-full)
+	install_python .venv/labgrid requirements-labgrid.lock &
+	labgrid=$!
+	;;
 esac
+install_python .venv "$lock"
+[ -z "$labgrid" ] || wait "$labgrid"
 if [ "$lock" = requirements-dev.lock ] && is_ubuntu && ! has_browser; then
 	browser=${PLAYWRIGHT_BROWSERS_PATH:-$HOME/.cache/ms-playwright}
 	if ! ls "$browser"/chromium-* > /dev/null 2>&1; then

@@ -20,14 +20,17 @@ def test_a_cut_leaves_a_journal_and_the_next_boot_replays_it(
     card = tmp_path / "card.img"
     found = bootscope.json("soak", "stock", "-n", "1", "--from", "init", "-o", card)
     assert found["good"]
-    # The card is another file, and the boot is the same.
-    assert found["reached_ns"] == stock[1]["boots"][0]["reached_ns"]
+    # The card is another file, which is written to, and the boot is the same in each byte of its recording.
+    command, recorded = stock
+    run = bootscope.store / "runs" / found["run_id"]
+    assert found["reached_ns"] == recorded["boots"][0]["reached_ns"]
+    assert (run / "boots/001/stream.bin").read_bytes() == command.stream(recorded)
+    assert len(command.stream(recorded)) > 500_000
     (cut,) = found["cuts"]
     assert "the power was cut at" in cut["message"]
     left = {one["where"]: (one["kind"], one["state"], one["words"]) for one in cut["left"]}
     assert left == {"p1": ("FAT", "unchanged", ""), "p2": ("ext4", "pending", "journal to replay")}
     assert found["reached_ns"] < cut["next_reached_ns"] < found["reached_ns"] + 2_000_000_000
-    run = bootscope.store / "runs" / found["run_id"]
     assert "EXT4-fs (mmcblk0p2): recovery complete" in (run / "boots/003/console.txt").read_text()
     assert [one.kind for one in regions(card)] == ["FAT", "ext4"]
     assert bootscope.json("list")["runs"][0]["boots"] == 3
