@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
+from bootscope.published.stories import START, story, story_ids
+from bootscope.published.story_results import story_result
 from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import (
     DOCUMENTS,
@@ -107,7 +109,7 @@ def _measured() -> Iterator[str]:
 
 
 def _systems() -> Iterator[str]:
-    """On which systems each technique worked: tried alone, or in the list that a search came to."""
+    """On which systems each technique worked: tried alone, in the list of a search, or in a step of a story."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for row in measured_anywhere():
         # A boot that is the same to the nanosecond has not seen the technique.
@@ -123,15 +125,32 @@ def _systems() -> Iterator[str]:
         for group in table.together:
             for spec in group.in_place if group.works else ():
                 found[spec.partition("=")[0]].setdefault(table.system, f"{table.system} (with others)")
+    for spec, system, step in _told():
+        found[spec.partition("=")[0]].setdefault(system, f"{system} (step {step})")
     several = sum(len(where) > 1 for where in found.values())
     elsewhere = sum(bool(where.keys() - {"stock"}) for where in found.values())
     yield from ("", "## On which systems", "")
     yield "Where each technique worked, and what it saved there in ms: tried alone, as above, in the list"
-    yield "that a search came to (`bootscope optimize`), or with others in one build (`--together`): the boot"
-    yield "came to its milestone, and an audit of it did not propose the technique again."
+    yield "that a search came to (`bootscope optimize`), with others in one build (`--together`): the boot"
+    yield "came to its milestone, and an audit of it did not propose the technique again; or in a step of a"
+    yield "story (`bootscope reproduce`), which changed how long the boot took."
     yield f"{elsewhere} of {len(found)} did on another system than `stock`, and {several} on more than one."
     yield from ("", "| technique | systems |", "|---|---|")
     yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))
+
+
+def _told() -> Iterator[tuple[str, str, str]]:
+    """Technique, system and step: what a step of a story did, if the boot took another time then."""
+    for name in story_ids():
+        told, result = story(name), story_result(name)
+        before = result.steps.get(START) if result else None
+        for step, what in told.steps.items():
+            after = result.steps.get(step) if result else None
+            if not before or not after or after.error or before.error:
+                continue
+            if after.total_ns != before.total_ns:
+                yield from ((spec, told.system, f"{step} of {name}") for spec in what.techniques)
+            before = after
 
 
 def _ms(ns: int | None) -> str:
