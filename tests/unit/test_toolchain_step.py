@@ -17,7 +17,7 @@ from bootscope.builder.plan import steps_of
 from bootscope.builder.progress import Progress
 from bootscope.builder.sources import Resolved
 from bootscope.builder.step import Context
-from bootscope.builder.steps import toolchain
+from bootscope.builder.steps import toolchain, userland
 from bootscope.core.errors import UserError
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, check_system, load_system
@@ -44,11 +44,11 @@ def packages(tree: Path) -> Path:
     return tree
 
 
-def context(tmp_path: Path) -> Context:
+def context(tmp_path: Path, **results: Path) -> Context:
     for name in ("scratch", "out"):
         (tmp_path / name).mkdir()
     return Context(
-        {}, tmp_path / "scratch", tmp_path / "out", Cache(tmp_path / "cache"), Progress(), 1, False
+        results, tmp_path / "scratch", tmp_path / "out", Cache(tmp_path / "cache"), Progress(), 1, False
     )
 
 
@@ -166,6 +166,23 @@ def test_busybox_with_musl_needs_its_library_and_another_id() -> None:
     assert set(steps["busybox"].needs) - set(plain["busybox"].needs) == {"libc"}
     assert steps["busybox"].inputs != plain["busybox"].inputs
     assert steps["application"].inputs == plain["application"].inputs
+
+
+def test_joining_objects_adds_no_start_files_of_musl(tmp_path: Path) -> None:
+    """BusyBox calls the compiler with -r for that; it links what came of it afterwards."""
+    there = context(tmp_path, libc=tmp_path)
+    (tmp_path / "musl/lib").mkdir(parents=True)
+    parts = {"crt1": "_start", "crti": "begins", "crtn": "ends", "one": "main", "two": "helps"}
+    for name, function in parts.items():
+        (tmp_path / f"{name}.c").write_text(f"int {function}(void) {{ return 0; }}\n")
+        made = tmp_path / "musl/lib" / f"{name}.o"
+        there.run([f"{TRIPLET}-gcc", "-c", "-o", made, f"{name}.c"], cwd=tmp_path)
+    there.run([f"{TRIPLET}-ar", "rc", "libc.a", "two.o"], cwd=tmp_path / "musl/lib")
+    there.programs = (userland.musl_compiler(there, ARM),)
+    there.run([f"{TRIPLET}-gcc", "-nostdlib", "-r", "-o", "joined.o", "musl/lib/one.o"], cwd=tmp_path)
+    there.run([f"{TRIPLET}-gcc", "-o", "program", "joined.o"], cwd=tmp_path)
+    names = there.run([f"{TRIPLET}-nm", "program"], cwd=tmp_path).output.split()
+    assert names.count("_start") == names.count("main") == 1
 
 
 def test_prebuilt_programs_have_the_library_that_they_have() -> None:

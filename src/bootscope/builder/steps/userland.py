@@ -36,7 +36,7 @@ def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> St
     def work(context: Context) -> None:
         toolchain.take(context, compiler)
         if musl:
-            context.programs = (_musl_compiler(context, arch), *context.programs)
+            context.programs = (musl_compiler(context, arch), *context.programs)
         tree, build = tree_of(context, busybox.source), context.scratch / "build"
         config = configure(context, arch, tree, "busybox", busybox.defconfig, busybox.config)
         kconfig.check(config, busybox.config, "busybox.config")
@@ -105,7 +105,7 @@ exec {compiling} {first} "$@" {last}
 """
 
 
-def _musl_compiler(context: Context, arch: Architecture) -> Path:
+def musl_compiler(context: Context, arch: Architecture) -> Path:
     """A folder with a compiler that takes musl in the place of its own library, whatever calls it."""
     name, folder = arch.tools.tool("gcc"), context.scratch / "compiler"
     folder.mkdir()
