@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -229,6 +230,19 @@ def test_delay_loops_are_counted_once_and_named_by_who_asked() -> None:
     (row,) = view(evidence_of(story.records, tables=tables), "waits")[0].rows
     assert (row["what"], row["kind"], row["wait_ns"], row["times"]) == ("slow_probe", "spinning", 3 * MS, 1)
     assert row["who"] == "task1[1]: initcall slow_probe"
+
+
+def test_many_delays_in_a_row_take_no_longer_each() -> None:
+    """A boot loader that reads NAND waits so often; the work once grew with the square of it, to minutes."""
+    tables = {"kernel": Symbols([(0xC0100000, "slow_probe"), (0xC0200000, "end")])}
+    story = Story().hook("kernel.start").switch(1).enter("initcall", 0xC0100000)
+    for _ in range(30_000):
+        story.enter("delay", 5, 0xC0100014).work(1000).leave("delay")
+    evidence = evidence_of(story.leave("initcall").sample().records, tables=tables)
+    began_s = time.process_time()
+    (row,) = view(evidence, "waits")[0].rows
+    assert (row["who"], row["times"]) == ("task1[1]: initcall slow_probe", 30_000)
+    assert time.process_time() - began_s < 30
 
 
 def test_a_sleep_of_the_cpu_is_for_the_task_that_its_end_woke() -> None:

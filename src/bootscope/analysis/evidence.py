@@ -176,6 +176,11 @@ class Evidence:
         return found
 
     @cached_property
+    def _enclosing(self) -> dict[Task, list[int]]:
+        """For each call of a task: the number of the last one before it that is less deep; -1 for none."""
+        return {task: _less_deep(calls) for task, calls in self._calls_of.items()}
+
+    @cached_property
     def waits_of(self) -> dict[Task, list[Wait]]:
         """The waits of each task that has any, in order of their start."""
         found: dict[Task, list[Wait]] = {}
@@ -213,17 +218,32 @@ class Evidence:
     def calls_at(self, task: Task, index: int) -> list[Call]:
         """The calls of a task that were open at a record, outermost first."""
         calls = self._calls_of.get(task, [])
-        at = bisect_right(calls, index, key=lambda c: c.first)
+        number = bisect_right(calls, index, key=lambda c: c.first) - 1
         found: list[Call] = []
         depth = 1 << 30
-        for number in range(at - 1, -1, -1):
+        while number >= 0 and depth:
             call = calls[number]
-            if call.depth < depth and call.last > index:
+            is_open = call.last > index
+            if is_open and call.depth < depth:
                 found.append(call)
                 depth = call.depth
-            if depth == 0 or (call.depth == 0 and call.last <= index):
+                # Those between are as deep; a driver of flash waits a hundred thousand times in a row.
+                number = self._enclosing[task][number]
+            elif call.depth == 0 and not is_open:
                 break
+            else:
+                number -= 1
         return found[::-1]
+
+
+def _less_deep(calls: list[Call]) -> list[int]:
+    found, path = list[int](), list[int]()
+    for number, call in enumerate(calls):
+        while path and calls[path[-1]].depth >= call.depth:
+            path.pop()
+        found.append(path[-1] if path else -1)
+        path.append(number)
+    return found
 
 
 def evidence_of(
