@@ -109,7 +109,7 @@ def _measured() -> Iterator[str]:
 
 
 def _systems() -> Iterator[str]:
-    """On which systems each technique worked: tried alone, in the list of a search, or in a step of a story."""
+    """On which systems each technique worked: tried alone, in the list of a search, in a step of a story."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for row in measured_anywhere():
         # A boot that is the same to the nanosecond has not seen the technique.

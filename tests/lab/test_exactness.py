@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The promise: the same build gives the same stream, to the nanosecond, whatever else happens. (Two boots that
-have nothing beside them are compared in test_soak.py.)"""
+"""The promise: the same build gives the same stream, to the nanosecond, whatever else happens. (Two boots
+with nothing beside them are compared in test_soak.py.)"""
 
 from __future__ import annotations
 

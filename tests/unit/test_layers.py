@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages and modules import in one direction, packages as pyproject.toml says; so every module can be imported
-alone, whatever was imported before it or not."""
+"""Packages and modules import in one direction, packages as pyproject.toml says; so every module can be
+imported alone, whatever was imported before it or not."""
 
 from __future__ import annotations
 
