@@ -67,12 +67,12 @@ def bootscope(built: dict[str, Any], tmp_path: Path) -> Bootscope:
 def stock(
     built: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Bootscope, dict[str, Any]]:
-    """A boot of the stock system up to first-frame, for many tests to look at.
+    """Two boots of the stock system up to first-frame, for many tests to look at.
 
     Its store is for looking only: tests take "the last run" of it to be this one. All processes of a test
-    run look at the same boot.
+    run look at the same two boots.
     """
-    return recorded_once("stock", tmp_path_factory.getbasetemp(), "stock")
+    return recorded_once("stock", tmp_path_factory.getbasetemp(), "stock", "-n", "2")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The promise: the same build gives the same stream, to the nanosecond, whatever else happens. (Two boots
-with nothing beside them are compared in test_soak.py.)"""
+"""The promise: the same build gives the same stream, to the nanosecond, whatever else happens."""
 
 from __future__ import annotations
 
@@ -44,6 +43,13 @@ def both_cores_busy() -> Iterator[None]:
         for burner in burners:
             burner.kill()
             burner.join()
+
+
+def test_two_boots_of_a_build_give_identical_streams(stock: tuple[Bootscope, dict[str, Any]]) -> None:
+    command, recorded = stock
+    assert recorded["complete"]
+    assert command.stream(recorded, 1) == command.stream(recorded, 2)
+    assert len(command.stream(recorded, 1)) > 500_000
 
 
 @pytest.mark.campaign

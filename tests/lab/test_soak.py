@@ -20,12 +20,13 @@ def test_a_cut_leaves_a_journal_and_the_next_boot_replays_it(
     card = tmp_path / "card.img"
     found = bootscope.json("soak", "stock", "-n", "1", "--from", "init", "-o", card)
     assert found["good"]
-    # The card is another file, which is written to, and the boot is the same in each byte of its recording.
-    command, recorded = stock
+    # The card is another file, which is written to, and no function of the target is hooked. The boot is the
+    # same: explaining one does not change it.
+    command, explained = stock
     run = bootscope.store / "runs" / found["run_id"]
-    assert found["reached_ns"] == recorded["boots"][0]["reached_ns"]
-    assert (run / "boots/001/stream.bin").read_bytes() == command.stream(recorded)
-    assert len(command.stream(recorded)) > 500_000
+    assert found["reached_ns"] == explained["boots"][0]["reached_ns"]
+    assert bootscope.json("show", f"{found['run_id']}/001")["phases"] == command.json("show")["phases"]
+    assert len((run / "boots/001/stream.bin").read_bytes()) < len(command.stream(explained))
     (cut,) = found["cuts"]
     assert "the power was cut at" in cut["message"]
     left = {one["where"]: (one["kind"], one["state"], one["words"]) for one in cut["left"]}
