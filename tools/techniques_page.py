@@ -132,15 +132,16 @@ def _systems() -> Iterator[str]:
     yield from ("", "## On which systems", "")
     yield "Where each technique worked, and what it saved there in ms: tried alone, as above, in the list"
     yield "that a search came to (`bootscope optimize`), with others in one build (`--together`): the boot"
-    yield "came to its milestone, and an audit of it did not propose the technique again; or in a step of a"
-    yield "story (`bootscope reproduce`), which changed how long the boot took."
+    yield "came to its milestone, and an audit of it did not propose the technique again; or as the only change"
+    yield "in a step of a story (`bootscope reproduce`), if that changed how long the boot took."
     yield f"{elsewhere} of {len(found)} did on another system than `stock`, and {several} on more than one."
     yield from ("", "| technique | systems |", "|---|---|")
     yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))
 
 
 def _told() -> Iterator[tuple[str, str, str]]:
-    """Technique, system and step: what a step of a story did, if the boot took another time then."""
+    """Technique, system and step: those of stories that did one thing only, after which the boot took another
+    time. Of two things in a step nobody could say which one did it."""
     for name in story_ids():
         told, result = story(name), story_result(name)
         before = result.steps.get(START) if result else None
@@ -148,8 +149,9 @@ def _told() -> Iterator[tuple[str, str, str]]:
             after = result.steps.get(step) if result else None
             if not before or not after or after.error or before.error:
                 continue
-            if after.total_ns != before.total_ns:
-                yield from ((spec, told.system, f"{step} of {name}") for spec in what.techniques)
+            alone = len(what.techniques) == 1 and not what.change.claims() and not what.core_changes
+            if alone and after.total_ns != before.total_ns:
+                yield what.techniques[0], told.system, f"{step} of {name}"
             before = after
 
 

@@ -232,8 +232,8 @@ def test_delay_loops_are_counted_once_and_named_by_who_asked() -> None:
     assert row["who"] == "task1[1]: initcall slow_probe"
 
 
-def test_many_delays_in_a_row_take_no_longer_each() -> None:
-    """A boot loader that reads NAND waits so often; the work once grew with the square of it, to minutes."""
+def test_the_work_grows_with_the_number_of_delays() -> None:
+    """A driver of NAND waits so often. The work once grew with the square of that number, to minutes."""
     tables = {"kernel": Symbols([(0xC0100000, "slow_probe"), (0xC0200000, "end")])}
     story = Story().hook("kernel.start").switch(1).enter("initcall", 0xC0100000)
     for _ in range(30_000):
@@ -242,7 +242,7 @@ def test_many_delays_in_a_row_take_no_longer_each() -> None:
     began_s = time.process_time()
     (row,) = view(evidence, "waits")[0].rows
     assert (row["who"], row["times"]) == ("task1[1]: initcall slow_probe", 30_000)
-    assert time.process_time() - began_s < 30
+    assert time.process_time() - began_s < 10
 
 
 def test_a_sleep_of_the_cpu_is_for_the_task_that_its_end_woke() -> None:

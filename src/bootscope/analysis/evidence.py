@@ -176,8 +176,8 @@ class Evidence:
         return found
 
     @cached_property
-    def _enclosing(self) -> dict[Task, list[int]]:
-        """For each call of a task: the number of the last one before it that is less deep; -1 for none."""
+    def _less_deep_of(self) -> dict[Task, list[int]]:
+        """What :func:`_less_deep` finds for the calls of each task."""
         return {task: _less_deep(calls) for task, calls in self._calls_of.items()}
 
     @cached_property
@@ -227,8 +227,9 @@ class Evidence:
             if is_open and call.depth < depth:
                 found.append(call)
                 depth = call.depth
-                # Those between are as deep; a driver of flash waits a hundred thousand times in a row.
-                number = self._enclosing[task][number]
+                # Calls in between are no less deep, so none of them is around this one. Going through them
+                # costs minutes where a driver of flash waits a hundred thousand times in a row.
+                number = self._less_deep_of[task][number]
             elif call.depth == 0 and not is_open:
                 break
             else:
@@ -237,6 +238,7 @@ class Evidence:
 
 
 def _less_deep(calls: list[Call]) -> list[int]:
+    """For each call, in order of start: the place of the last one before it that is less deep, or -1."""
     found, path = list[int](), list[int]()
     for number, call in enumerate(calls):
         while path and calls[path[-1]].depth >= call.depth:
