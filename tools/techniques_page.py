@@ -132,8 +132,8 @@ def _systems() -> Iterator[str]:
     yield from ("", "## On which systems", "")
     yield "Where each technique worked, and what it saved there in ms: tried alone, as above, in the list"
     yield "that a search came to (`bootscope optimize`), with others in one build (`--together`): the boot"
-    yield "came to its milestone, and an audit of it did not propose the technique again; or as the only change"
-    yield "in a step of a story (`bootscope reproduce`), if that changed how long the boot took."
+    yield "came to its milestone, and an audit of it did not propose the technique again; or as the only"
+    yield "change in a step of a story (`bootscope reproduce`), if that changed how long the boot took."
     yield f"{elsewhere} of {len(found)} did on another system than `stock`, and {several} on more than one."
     yield from ("", "| technique | systems |", "|---|---|")
     yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))
