@@ -211,10 +211,15 @@ case $asked in
 test | test-full)
 	install_python .venv/labgrid requirements-labgrid.lock &
 	labgrid=$!
+	# Where the other installation fails, this one comes to its end all the same: nothing goes on after setup.
+	trap 'wait "$labgrid" || true' EXIT
 	;;
 esac
 install_python .venv "$lock"
-[ -z "$labgrid" ] || wait "$labgrid"
+if [ -n "$labgrid" ]; then
+	trap - EXIT
+	wait "$labgrid"
+fi
 if [ "$lock" = requirements-dev.lock ] && is_ubuntu && ! has_browser; then
 	browser=${PLAYWRIGHT_BROWSERS_PATH:-$HOME/.cache/ms-playwright}
 	if ! ls "$browser"/chromium-* > /dev/null 2>&1; then

@@ -57,5 +57,13 @@ def test_what_is_kept_hangs_together(kept: dict[str, Any]) -> None:
     assert {name.partition("=")[0] for name in kept["accepted"]} <= techniques().keys()
 
 
+@pytest.mark.parametrize("system", ["stock", "debian-arm64", "debian-riscv64"])
+def test_the_readme_says_what_the_page_says(tool: ModuleType, system: str) -> None:
+    kept = json.loads(tool.REFERENCES[system].kept.read_text())
+    before, after = (f"{kept[key] / 1e9:.3f} s" for key in ("base_ns", "final_ns"))
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"from {before} to {after}" in readme
+
+
 def test_a_cell_cannot_leave_its_row(tool: ModuleType) -> None:
     assert tool.table_cell("a | b\n<script>") == "a \\| b &lt;script>"
