@@ -78,7 +78,7 @@ class Debug(Verb):
         if args.run:
             args.gdb = debugger(v.evidence.arch, args.gdb)
         name = v.run.info.system.name
-        loaded = system_of(v, "", f"bootscope system import FILES --name NAME, and record that, not {name}")
+        loaded = system_of(v, "", f"bootscope system import FILES --as NAME, and record that, not {name}")
         listen = f"{_LISTENS_AT}:{args.listen}" if args.listen else ""
         with _bench(args).standing(v.run, v.boot, loaded, at.virtual_ns, listen) as machine:
             if listen:
