@@ -25,7 +25,9 @@ PC_COMPILER="gcc-x86-64-linux-gnu libc6-dev-amd64-cross"
 # Root file systems and compressors that a system may ask for.
 FILES="e2fsprogs erofs-utils f2fs-tools btrfs-progs xfsprogs xz-utils bzip2 lz4 lzop zstd
 	qemu-user"
-TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish"
+# C libraries of other architectures: tests read their entries in library caches.
+TEST="chromium node-typescript shellcheck git ser2net sigrok-cli openssh-client openssh-server mandoc zsh fish
+	libc6-arm64-cross libc6-riscv64-cross"
 # A download of packages, a virtual environment, and what a recording of 'debian' or a build of 'stock' takes.
 DEMO_MB=2500
 BUILD_MB=8000
