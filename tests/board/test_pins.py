@@ -17,7 +17,6 @@ import pytest
 
 from .conftest import Bootscope, FakeBoard, Make
 
-pytestmark = pytest.mark.alone
 ANALYSER = Path(__file__).with_name("analyser.py")
 MS = 1_000_000
 LINES = [
@@ -84,6 +83,7 @@ def shown(bootscope: Bootscope, make: Make, tmp_path: Path, pins: str, *, boots:
     return bootscope.json("show", found["run_id"])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["vcd", "sr"])
 def test_edges_and_console_are_on_one_clock_to_a_few_microseconds(
     bootscope: Bootscope, fake: Make, tmp_path: Path, kind: str
@@ -105,6 +105,7 @@ def test_edges_and_console_are_on_one_clock_to_a_few_microseconds(
     assert "app-ready" in out and "identical lines" in out
 
 
+@pytest.mark.alone
 def test_without_its_console_a_power_edge_is_time_zero(
     bootscope: Bootscope, fake: Make, tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_without_its_console_a_power_edge_is_time_zero(
     assert at["spl"] - 20 * MS <= error["spl"] + 5 * MS
 
 
+@pytest.mark.alone
 def test_without_a_power_edge_the_lines_join(bootscope: Bootscope, fake: Make, tmp_path: Path) -> None:
     edges = '[pins.edges.D0]\nhigh = "app-ready"\n'
     found = shown(bootscope, fake, tmp_path, command(tmp_path / "pins.txt") + UART + edges)
@@ -126,6 +128,7 @@ def test_without_a_power_edge_the_lines_join(bootscope: Bootscope, fake: Make, t
     assert error["app-ready"] == error["spl"]
 
 
+@pytest.mark.alone
 def test_without_either_the_start_of_the_capture_places_it(
     bootscope: Bootscope, fake: Make, tmp_path: Path
 ) -> None:
@@ -138,9 +141,9 @@ def test_without_either_the_start_of_the_capture_places_it(
 
 @pytest.mark.parametrize(("pins", "words"), [
     ('[pins]\ncommand = ["no-such-analyser"]\n', "cannot be started"),
-    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "echo no devices found; exit 1"]\n', "devices found"),
-    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "read key"]\n', "gave no output"),
-    ('[pins]\nready_s = 1\ncommand = ["sh", "-c", "echo not a capture; cat"]\n', "has no known format"),
+    ('[pins]\nready_s = 3\ncommand = ["sh", "-c", "echo no devices found; exit 1"]\n', "devices found"),
+    ('[pins]\nready_s = 3\ncommand = ["sh", "-c", "read key"]\n', "gave no output"),
+    ('[pins]\nready_s = 3\ncommand = ["sh", "-c", "echo not a capture; cat"]\n', "has no known format"),
 ])  # fmt: skip
 def test_an_analyser_that_fails_is_told_and_the_boot_stays(
     bootscope: Bootscope, fake: Make, tmp_path: Path, pins: str, words: str
@@ -218,6 +221,7 @@ class LittleAnalyser:
                 self.tells(worth + "".join(map(str, self.levels.values())))
 
 
+@pytest.mark.alone
 def test_a_little_analyser_tells_edges_over_its_port(
     bootscope: Bootscope, fake: Make, tmp_path: Path
 ) -> None:
@@ -245,6 +249,7 @@ def test_a_little_analyser_tells_edges_over_its_port(
     assert (Path(found["boots"][0]["path"]) / "pins.tap").stat().st_size > 500
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("until", ["pin:app-ready", "app-ready"])
 def test_a_boot_ends_at_an_edge_that_is_told_while_it_comes(
     bootscope: Bootscope, fake: Make, tmp_path: Path, until: str
