@@ -212,7 +212,7 @@ def test_what_cannot_be_tried_is_refused_before_anything_is_built(mine: Desk) ->
     for words, status, said in (
         (["nonsense"], 2, "unknown technique 'nonsense'"),
         (["hw-power-up-sequence"], 2, "it needs hardware"),
-        (["hw-master-clock"], 2, "hw-master-clock is other hardware, which no build changes"),
+        (["hw-master-clock"], 2, "hw-master-clock is a hardware change, which no build can make"),
         (["uboot-bootdelay", "--rounds", "20"], 2, "--rounds must be 1 to 10"),
         (["uboot-bootdelay", "--board", f"serial:{mine.board.port}"], 2, "no power control is configured"),
     ):

@@ -73,8 +73,8 @@ def _with_core(args: argparse.Namespace, v: View) -> View:
     if core is None:
         raise UserError(
             f"'{printable(of_core[0])}' needs counts of one core's caches, which {run.run_id} lacks",
-            hint=f"bootscope record {run.system.name} --timing --core CORE counts them; of several, --core "
-            "names one",
+            hint=f"bootscope record {run.system.name} --timing --core CORE counts them; if there are "
+            "several, --core names one",
         )
     return on_core(args, v, core)
 
