@@ -111,7 +111,7 @@ def test_a_build_that_fails(mine: Desk) -> None:
 def test_a_deploy_that_fails(mine: Desk) -> None:
     mine.imported(*PRODUCT, "--deploy", "cp images/card.img /nowhere/card")
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=3)
-    assert "no changes cannot be put onto the board: cp failed" in err
+    assert "no changes cannot be deployed: cp failed" in err
     assert "/nowhere/card" in err
     assert mine.builds[-1] == "base"
 
@@ -140,7 +140,7 @@ def test_interrupted(mine: Desk) -> None:
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130, (out, err)
-    assert "the changes are taken out of the tree again" in err
+    assert "the changes are removed from the tree again" in err
     assert "bootscope build mine" in err
     assert not list((mine.bootscope.store / "trees/mine.files/changes").glob("*.config"))
     kept = {run["system"]: run["boots"] for run in mine.bootscope.json("list")["runs"]}
@@ -170,7 +170,7 @@ def test_images_that_are_never_the_same_are_told(mine: Desk) -> None:
     mine.imported(*PRODUCT)
     (mine.tree / "build.sh").write_text(f"{BUILD}date +%s%N >> images/card.img\n")
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
-    assert "built twice without changes, the images are not the same, byte by byte" in err
+    assert "two builds without changes differ byte by byte" in err
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
     assert "already built" not in err
 

@@ -104,7 +104,7 @@ def test_files_for_openwrt() -> None:
     assert out.files["files/etc/note's"] == "text\n"
     assert out.links == {}
     assert any(line.startswith("/var/log: OpenWrt makes") for line in out.lost)
-    assert any("takes nothing out" in line and "/etc/init.d/S*" in line for line in out.by_hand)
+    assert any("cannot remove files" in line and "/etc/init.d/S*" in line for line in out.by_hand)
     assert any("--set-val BOOTDELAY 0" in line for line in out.by_hand)
 
 
@@ -321,7 +321,7 @@ def test_apply_as_json(main_here: Command) -> None:
 def test_apply_for_an_imported_tree_knows_its_command_line(main_here: Command, tmp_path: Path) -> None:
     main_here("system", "import", trees.bare(tmp_path / "bare"), "--as", "mine")
     done = main_here("apply", "kernel-quiet", "--to", "files", "out", "--system", "mine")
-    assert "the whole of it is then: console=ttyS0 root=/dev/ram0 quiet" in done.stdout
+    assert "the full command line is then: console=ttyS0 root=/dev/ram0 quiet" in done.stdout
 
 
 @pytest.mark.parametrize(
