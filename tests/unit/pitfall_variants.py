@@ -70,7 +70,7 @@ ALSO_IN: list[tuple[str, Given, str]] = [
     ),
     ("kallsyms-removed-then-debug", {"log": "[    1.000000] calling  0xc0900000 @ 1"}, "0xc0900000"),
     ("defconfig-not-minimal", {"kernel": "ARCH_MXC ARCH_SUNXI ARCH_OMAP2PLUS"}, "3 families"),
-    ("appended-dtb-leftover", {"kernel": "ARM_APPENDED_DTB", "commands": BOOTZ}, "hands a tree over"),
+    ("appended-dtb-leftover", {"kernel": "ARM_APPENDED_DTB", "commands": BOOTZ}, "passes a device tree"),
     (
         "jffs2-big",
         {
