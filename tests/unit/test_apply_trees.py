@@ -163,7 +163,7 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
     found = change_set([str(tmp_path / "old")], {}, partial(techniques_of_run, tmp_path))
     assert found.command_line == "console=ttyS0 quiet"
     out = WRITERS["files"](found, target_for("fast", None, Trial()))
-    assert any("which is not yours" in line for line in out.by_hand)
+    assert any("compare it with yours" in line for line in out.by_hand)
 
 
 @pytest.mark.parametrize(

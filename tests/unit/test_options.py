@@ -123,7 +123,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["report", "-o", "x.html"], {"--theme": ["dark"], "--stalls": []}, "is for pictures"),
     (["debug", "last", "--at", "init", "--listen", "1"], {"--run": ["bt"]}, "is for gdb as"),
     (["debug", "last", "--at", "init"], {"--gdb": ["gdb"]}, "goes with --run or --listen"),
-    (["debug", "last", "--at", "init", "--json"], {"--listen": ["1"]}, "has no --json"),
+    (["debug", "last", "--at", "init", "--json"], {"--listen": ["1"]}, "has no JSON output"),
     (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [

@@ -110,7 +110,7 @@ def test_nothing_is_overwritten(
     assert done.returncode == 2
     assert f"loaded {new}" in done.stdout
     assert f"already here: {same}" in done.stdout
-    assert f"left as it is: {differs}" in done.stderr
+    assert f"different content, and unchanged: {differs}" in done.stderr
     after = files(other.runs)
     assert {name: after[name] for name in before} == before
     assert labels.read(other.runs / same) == {"note": "mine"}
