@@ -117,9 +117,7 @@ def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, r
     culprits.show(out, rows, shown, _specs(found.audit), run, recorded=False)
     more = max(0, len(rows) - shown), without_figure(found)
     if any(more) and not args.all:
-        words = (
-            f"and {more[0]} smaller; {more[1]} techniques without a figure: only `try` measures them (--all)"
-        )
+        words = f"and {more[0]} smaller; {more[1]} techniques without a figure: only `try` tells (--all)"
         out.print(words, style="dim")
     if args.all and found.audit.findings:
         out.print()
