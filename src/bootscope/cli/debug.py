@@ -57,7 +57,7 @@ class Debug(Verb):
         option(parser, "--listen", "PORT", what, type=int)
         what = "the debugger (default: gdb-multiarch, or gdb for a board like this computer)"
         option(parser, "--gdb", "PROGRAM", what)
-        add_build_options(parser, "where the system must be built: compile N files at a time")
+        add_build_options(parser, "if the system must be built: compile N files at a time")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.listen is not None and args.run:

@@ -63,7 +63,7 @@ class Import(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
-            refuse(args, _OF_FILES, "is about files; --formats reads none")
+            refuse(args, _OF_FILES, "applies to files; --formats reads none")
             return list_formats(args.json)
         if args.run is not None:
             return _name_milestones(args, by_name(args.milestone))

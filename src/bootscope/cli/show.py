@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bootscope.runs.heard import HeardRun
 
 _DIFFERENCES = 20
-_SORT = "with --view: rank by this column, as its heading says it (functions: self, total, share, ...)"
+_SORT = "with --view: rank by the column with this heading (functions: self, total, share, ...)"
 
 
 def view_of(

@@ -41,7 +41,7 @@ class WhatIf(Verb):
             "predict for this core, with caches and memory; a change of these needs one (default: that of "
             "the board profile, or the one that the run was counted for)",
         )
-        add_build_options(parser, "where caches must be counted anew: compile N files at a time")
+        add_build_options(parser, "if caches must be counted again: compile N files at a time")
         known = {**KNOWN, **OF_CORES}
         listed = table(known, max(map(len, known)), columns())
         parser.epilog = f"changes:\n{listed}\n\n{parser.epilog or ''}"
