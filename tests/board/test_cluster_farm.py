@@ -116,9 +116,9 @@ def test_a_board_that_is_lost_keeps_the_boots_before(bootscope: Bootscope, tmp_p
         (("--board", "serial:/dev/ttyUSB0"), "--cluster takes a board of a labgrid farm"),
         (
             ("--board", "labgrid:desk", "--power-on", "a", "--power-off", "b"),
-            "--power-on is done by this computer",
+            "--power-on works only on this computer",
         ),
-        (("--board", "labgrid:desk", "--labgrid-env", "a.yaml"), "--labgrid-env is done by this computer"),
+        (("--board", "labgrid:desk", "--labgrid-env", "a.yaml"), "--labgrid-env works only on this computer"),
         (("--board", "labgrid:desk", "--until", "moon"), "unknown milestone 'moon'"),
     ],
 )

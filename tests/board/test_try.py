@@ -50,7 +50,7 @@ def test_a_technique_that_saves_time(mine: Desk) -> None:
     mine.bootscope(*writes)
     assert (mine.tree / "kept/uboot.config").read_text() == FAST + "\n"
     said = mine.bootscope("apply", found["base"], *writes[2:], status=2)[1]
-    assert "it is not known to try techniques" in said
+    assert "the techniques that it tried are unknown" in said
 
     # Asked again, the variant need not be built; in one round that is told, and the text says the same.
     out, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", "--rounds", "1")
@@ -111,7 +111,7 @@ def test_a_build_that_fails(mine: Desk) -> None:
 def test_a_deploy_that_fails(mine: Desk) -> None:
     mine.imported(*PRODUCT, "--deploy", "cp images/card.img /nowhere/card")
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3", status=3)
-    assert "no changes cannot be put onto the board: cp failed" in err
+    assert "no changes cannot be deployed: cp failed" in err
     assert "/nowhere/card" in err
     assert mine.builds[-1] == "base"
 
@@ -140,7 +140,7 @@ def test_interrupted(mine: Desk) -> None:
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130, (out, err)
-    assert "the changes are taken out of the tree again" in err
+    assert "the changes are removed from the tree again" in err
     assert "bootscope build mine" in err
     assert not list((mine.bootscope.store / "trees/mine.files/changes").glob("*.config"))
     kept = {run["system"]: run["boots"] for run in mine.bootscope.json("list")["runs"]}
@@ -170,7 +170,7 @@ def test_images_that_are_never_the_same_are_told(mine: Desk) -> None:
     mine.imported(*PRODUCT)
     (mine.tree / "build.sh").write_text(f"{BUILD}date +%s%N >> images/card.img\n")
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
-    assert "built twice without changes, the images are not the same, byte by byte" in err
+    assert "two builds without changes differ byte by byte" in err
     _, err = mine.bootscope("try", "uboot-bootdelay", "--system", "mine", "-n", "3")
     assert "already built" not in err
 
@@ -212,7 +212,7 @@ def test_what_cannot_be_tried_is_refused_before_anything_is_built(mine: Desk) ->
     for words, status, said in (
         (["nonsense"], 2, "unknown technique 'nonsense'"),
         (["hw-power-up-sequence"], 2, "it needs hardware"),
-        (["hw-master-clock"], 2, "hw-master-clock is other hardware, which no build changes"),
+        (["hw-master-clock"], 2, "hw-master-clock is a hardware change, which no build can make"),
         (["uboot-bootdelay", "--rounds", "20"], 2, "--rounds must be 1 to 10"),
         (["uboot-bootdelay", "--board", f"serial:{mine.board.port}"], 2, "no power control is configured"),
     ):

@@ -92,7 +92,7 @@ def test_a_card_that_is_larger_than_cards_are(
         opened.truncate(3 << 40)  # all of it a hole
     said = refused(bootscope, card, *BOARD)
     assert "the image has 3298.5 GB, and no card is larger than 2199.0 GB" in said
-    assert "cut the image behind its last partition" in said
+    assert "truncate the image after its last partition" in said
 
 
 def test_a_table_of_partitions_that_lies(

@@ -65,7 +65,7 @@ KERNEL: dict[str, tuple[Given, Given, str]] = {
     "appended-dtb-leftover": (
         {"kernel": "ARM_APPENDED_DTB", "images": {"zImage": ZIMAGE}},
         {"kernel": "ARM_APPENDED_DTB", "images": {"zImage": Image("zImage", 9, appended=True)}},
-        "no tree behind",
+        "no device tree behind",
     ),
     "rootfstype-missing": ({"command_line": "root=PARTUUID=1-2 rw"}, CONSOLE, "PARTUUID"),
 }

@@ -70,7 +70,7 @@ ALSO_IN: list[tuple[str, Given, str]] = [
     ),
     ("kallsyms-removed-then-debug", {"log": "[    1.000000] calling  0xc0900000 @ 1"}, "0xc0900000"),
     ("defconfig-not-minimal", {"kernel": "ARCH_MXC ARCH_SUNXI ARCH_OMAP2PLUS"}, "3 families"),
-    ("appended-dtb-leftover", {"kernel": "ARM_APPENDED_DTB", "commands": BOOTZ}, "hands a tree over"),
+    ("appended-dtb-leftover", {"kernel": "ARM_APPENDED_DTB", "commands": BOOTZ}, "passes a device tree"),
     (
         "jffs2-big",
         {
@@ -85,7 +85,7 @@ ALSO_IN: list[tuple[str, Given, str]] = [
         {"built": {"application.compiler_options": "('-O2', '-static')"}},
         "statically with glibc",
     ),
-    ("unit-typo", {"log": "5546752 bytes read in 0 ms"}, "in no time"),
+    ("unit-typo", {"log": "5546752 bytes read in 0 ms"}, "more than 0 ms"),
     ("unit-typo", {"log": "5546752 bytes read in 491 ms (108 MiB/s)"}, "11.3 MB/s"),
     (
         "upstart-small",

@@ -111,7 +111,7 @@ def test_words_of_the_command_line_where_grub_has_them(tmp_path: Path) -> None:
     out = output(QUIET, folder)
     assert 'CONFIG_GRUB_BOOTOPTS="panic=9 quiet"' in lines(out)
     assert not any("add to the kernel's command line" in line for line in out.by_hand)
-    assert "take out of the kernel's command line: debug" in out.by_hand
+    assert "remove from the kernel's command line: debug" in out.by_hand
     (folder / "fast.config").write_text(out.files["fast.config"])
     assert any("keeps the words of an earlier run" in line for line in output(QUIET, folder).by_hand)
     # A word that Kconfig would read differently is left to a person.
@@ -123,9 +123,9 @@ def test_words_of_the_command_line_elsewhere_are_left_to_a_person_who_is_told_wh
     assert lines(out) == []
     assert "add to the kernel's command line: quiet panic=9" in out.by_hand
     (where,) = [line for line in out.by_hand if "OpenWrt has the command line" in line]
-    assert where.endswith("; here package/boot/uboot-sunxi/uEnv-default.txt speak of it")
+    assert where.endswith("; here package/boot/uboot-sunxi/uEnv-default.txt mention it")
     odd = sources(tmp_path / "odd", CONFIG.replace("sunxi", "../../*"))
-    assert not any("speak of it" in line for line in output(QUIET, odd).by_hand)
+    assert not any("mention it" in line for line in output(QUIET, odd).by_hand)
 
 
 def test_uboots_options_are_words_for_its_makefile(tmp_path: Path) -> None:

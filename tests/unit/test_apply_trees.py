@@ -104,7 +104,7 @@ def test_files_for_openwrt() -> None:
     assert out.files["files/etc/note's"] == "text\n"
     assert out.links == {}
     assert any(line.startswith("/var/log: OpenWrt makes") for line in out.lost)
-    assert any("takes nothing out" in line and "/etc/init.d/S*" in line for line in out.by_hand)
+    assert any("cannot remove files" in line and "/etc/init.d/S*" in line for line in out.by_hand)
     assert any("--set-val BOOTDELAY 0" in line for line in out.by_hand)
 
 
@@ -163,7 +163,7 @@ def test_a_folder_without_the_words_says_that_its_command_line_is_another_system
     found = change_set([str(tmp_path / "old")], {}, partial(techniques_of_run, tmp_path))
     assert found.command_line == "console=ttyS0 quiet"
     out = WRITERS["files"](found, target_for("fast", None, Trial()))
-    assert any("which is not yours" in line for line in out.by_hand)
+    assert any("compare it with yours" in line for line in out.by_hand)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_apply_as_json(main_here: Command) -> None:
 def test_apply_for_an_imported_tree_knows_its_command_line(main_here: Command, tmp_path: Path) -> None:
     main_here("system", "import", trees.bare(tmp_path / "bare"), "--as", "mine")
     done = main_here("apply", "kernel-quiet", "--to", "files", "out", "--system", "mine")
-    assert "the whole of it is then: console=ttyS0 root=/dev/ram0 quiet" in done.stdout
+    assert "the full command line is then: console=ttyS0 root=/dev/ram0 quiet" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_damaged_packages_and_two_of_one_name_are_refused(tmp_path: Path) -> Non
             ["debian", "--files", "a", "b", "--packages", "a", "b"],
             "--packages and --files cannot be searched",
         ),
-        (["debian", "--files", "a", "b", "--good", "x"], "--good is for --tree; --files has both with it"),
+        (["debian", "--files", "a", "b", "--good", "x"], "--good is for --tree; --files already names both"),
         (["stock", "--tree", "uboot", ".", "--good", "a"], "--tree needs two commits"),
         (["debian", "--files", "none", "none"], "none is neither a folder nor a file"),
         (["debian", "--files", "a", "a"], "a and a hold the same files"),

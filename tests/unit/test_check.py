@@ -273,7 +273,7 @@ def test_github_gets_a_summary_and_annotations_and_reads_no_commands_in_between(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--json", "--lava"], "all want standard output"),
+        (["--json", "--lava"], "all write to standard output"),
         (["--kcidb", "k.json"], "--kcidb needs --kcidb-origin"),
         (["-f", "none.toml"], "there is no check file none.toml"),
     ],

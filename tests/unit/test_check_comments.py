@@ -168,7 +168,7 @@ def test_a_job_of_no_request_goes_on_without_a_comment(
     monkeypatch.setenv("GITHUB_REF", "refs/heads/main")
     monkeypatch.delenv("CI_MERGE_REQUEST_IID")
     done = comment(main_here, platform)
-    assert (done.returncode, "no comment: this job is not of a" in done.stderr) == (0, True)
+    assert (done.returncode, "no comment: this job does not belong to a" in done.stderr) == (0, True)
     assert platform.asked == []
     event = tmp_path / "event.json"
     event.write_text('{"pull_request": {"number": 7}}')

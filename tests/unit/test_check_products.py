@@ -112,7 +112,7 @@ def test_a_label_chooses_a_run_for_a_file_of_one_product_too(
     done = main_here("check", "--label", "product=camera")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{runs['camera']}, 3 boots")
     assert "no run with product=x" in main_here("check", "--label", "product=x").stderr
-    assert "--product is for a check file of products" in main_here("check", "--product", "x").stderr
+    assert "--product is for a check file with products" in main_here("check", "--product", "x").stderr
 
 
 def test_history_and_baseline_are_of_the_product(main_here: Command, tmp_path: Path, write: Write) -> None:

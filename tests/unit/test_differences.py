@@ -178,7 +178,7 @@ def test_two_that_cost_together_and_what_they_need_are_told(tmp_path: Path) -> N
     ]  # fmt: skip
     printed = shown(session, [text.Shown(culprit, None, ("CONFIG_X: n -> y",))])
     lines = [line.strip() for line in printed.splitlines()]
-    assert lines[lines.index("only beside:") + 1] == "s10: off -> on"
+    assert lines[lines.index("only together with:") + 1] == "s10: off -> on"
     assert lines[lines.index("needed for it, in both boots:") + 1] == "s30: off -> on"
     assert lines[lines.index("and what follows from it:") + 1] == "CONFIG_X: n -> y"
 
@@ -203,7 +203,7 @@ def test_what_does_not_build_is_skipped_and_what_stays_is_told(tmp_path: Path) -
     assert "does not build, skipped: no rule to make target" in "\n".join(lab.says)
     printed = shown(session, [text.Shown(culprit, None)])
     assert "one of 2 switches (such as s20: off -> on) costs +5.0 ms" in printed
-    assert "it may be any of these" in printed
+    assert "it may be one or several of these" in printed
 
 
 def test_a_switch_that_breaks_the_boot_is_found(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_several_at_once_find_the_same_and_what_was_in_vain_is_told(tmp_path: Pa
     assert 2 <= several.trials.most_at_once <= hands
     assert set(ran(alone)) <= set(ran(several))
     vain = len(set(ran(several)) - set(ran(alone)))
-    assert (f"; {vain} of them ahead, and not needed" in shown(several, [])) == (vain > 0)
+    assert (f"; {vain} of them started early and not needed" in shown(several, [])) == (vain > 0)
 
 
 def test_a_fault_in_what_was_tried_ahead_is_none_of_the_search(tmp_path: Path) -> None:

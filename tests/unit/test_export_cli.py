@@ -83,7 +83,7 @@ def test_the_formats_are_listed_without_any_recording(main_here: Command) -> Non
         ([], "where to?"),
         (["-o", "-"], "no name to derive the format"),
         (["-o", "-", "--format", "perfetto"], "perfetto is a binary format"),
-        (["-o", "-", "--format", "csv", "--json"], "both want standard output"),
+        (["-o", "-", "--format", "csv", "--json"], "both write to standard output"),
         (["-o", "x.json"], "does not determine the format"),
         (["-o", "x.svg", "--format", "nonsense"], "unknown format"),
         (["-o", "no-folder/x.svg"], "cannot write"),

@@ -117,7 +117,7 @@ def test_what_cannot_be_shown_is_refused(main_here: Command, store: Store) -> No
     assert_refused(main_here("history", "--by", "commit"), "none of these runs has a label commit")
     assert_refused(main_here("history", "--by", "day", "--tree", "."), "--tree orders commits")
     assert_refused(main_here("history", "-o", "x.png"), "a history is written as HTML")
-    assert_refused(main_here("history", "--since", "soon"), "is no date or time")
+    assert_refused(main_here("history", "--since", "soon"), "is not a date or time")
 
 
 def test_a_folder_that_is_no_git_tree_is_said_in_one_line(tmp_path: Path) -> None:

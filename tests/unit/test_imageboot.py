@@ -58,7 +58,7 @@ def test_firmware_needs_a_disk(bootscope: Bootscope, tmp_path: Path) -> None:
     path = tmp_path / "Image"
     path.write_bytes(arm64_image())
     said = refused(bootscope, path, "--board", "virt-arm64", "--through", "firmware")
-    assert "has no table of partitions" in said
+    assert "has no partition table" in said
     assert "--through kernel" in said
 
 

@@ -136,5 +136,5 @@ def test_a_tracefile_has_what_genhtml_wants() -> None:
         *("TN:kernel", "SF:/src/a.c", "FN:3,one", "FN:5,two", "FNDA:0,one", "FNDA:2,two", "FNF:2", "FNH:1"),
         *("DA:3,0", "DA:5,2", "LF:2", "LH:1", "end_of_record"),
     ]
-    with pytest.raises(UserError, match="imported boot"):
+    with pytest.raises(UserError, match="the boot was imported"):
         source_lines(Trace("boot", "", 0), ["vmlinux"])

@@ -43,8 +43,8 @@ def test_the_list_is_of_the_runs_that_are_asked_for(main_here: Command, store: S
     assert listed("--sort", "median", "--top", "2") == ids[:2]
     assert "... and 1 more: --top 3" in main_here("list", "--sort", "median", "--top", "2").stdout
     assert "... and 2 older: --top 3" in main_here("list", "--top", "1").stdout
-    assert main_here("list", "--kind", "imported").stdout.startswith("none of the 3 runs is like that")
-    assert_refused(main_here("list", "--since", "soon"), "--since soon is no date or time", "3d")
+    assert main_here("list", "--kind", "imported").stdout.startswith("none of the 3 runs matches")
+    assert_refused(main_here("list", "--since", "soon"), "--since soon is not a date or time", "3d")
     assert_refused(main_here("list", "--sort", "mediam"), "unknown column 'mediam'", "did you mean median?")
 
 

@@ -100,7 +100,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["check", "--save-baseline", "b.json"], TOLD, "--save-baseline checks nothing"),
     (["check"], COMMENT, "goes with --comment"),
     (["check"], {"--kcidb-origin": ["x"], "--kcidb-build": ["x"]}, "goes with --kcidb FILE"),
-    (["import", "--formats"], OF_FILES, "is about files; --formats reads none"),
+    (["import", "--formats"], OF_FILES, "applies to files; --formats reads none"),
     (["export", "--formats"], {"--format": ["svg"], "--output": ["x"]}, "--formats writes none"),
     (["export", "--formats"], {"--debug": ["vmlinux"]}, "--formats writes none"),
     (["export", "--formats"], {"--core": ["cortex-a8"], "--stalls": []}, "--formats writes none"),
@@ -123,7 +123,7 @@ REFUSED: list[tuple[list[str], dict[str, list[str]], str]] = [
     (["report", "-o", "x.html"], {"--theme": ["dark"], "--stalls": []}, "is for pictures"),
     (["debug", "last", "--at", "init", "--listen", "1"], {"--run": ["bt"]}, "is for gdb as"),
     (["debug", "last", "--at", "init"], {"--gdb": ["gdb"]}, "goes with --run or --listen"),
-    (["debug", "last", "--at", "init", "--json"], {"--listen": ["1"]}, "has no --json"),
+    (["debug", "last", "--at", "init", "--json"], {"--listen": ["1"]}, "has no JSON output"),
     (["report", "-o", "x.svg"], {"--scale": ["2"], "--picture": ["y.svg"]}, "is for"),
 ]  # fmt: skip
 CASES = [

@@ -68,19 +68,19 @@ def test_where_figures_come_from_is_said() -> None:
     first = Work("kernel", "the kernel", 1_734, 12 * MIN, Basis.ELSEWHERE)
     assert announced(Workload((Work("fetch-linux", "linux", fetched=True), first), 1)) == (
         "will build the kernel (first fetches linux): about 1,734 objects, about 12 min on 1 core; a first "
-        "build here, so that the figures are those of the reference system on another computer"
+        "build here: the figures are from the reference system on another computer"
     )
-    assert "; the kernel for the first time, so" in announced(Workload((HERE[0], first), 2))
+    assert "; the kernel for the first time: " in announced(Workload((HERE[0], first), 2))
 
 
 def test_what_is_not_known_is_said() -> None:
     musl = Work("libc", "musl", basis=Basis.UNKNOWN)
     most = Work("kernel", "the kernel", 1_734, 12 * MIN, Basis.HERE, continued=True)
-    assert announced(Workload((musl,), 2)) == "will build musl on 2 cores; how long musl takes is not known"
-    assert "at least 13 min on 2 cores; how long musl" in announced(Workload((musl, *HERE), 2))
+    assert announced(Workload((musl,), 2)) == "will build musl on 2 cores; the time for musl is unknown"
+    assert "at least 13 min on 2 cores; the time for musl" in announced(Workload((musl, *HERE), 2))
     assert announced(Workload((most,), 2)) == (
-        "will build the kernel: about 1,734 objects, at most 12 min on 2 cores; the kernel goes on from an "
-        "earlier build, which may be much shorter"
+        "will build the kernel: about 1,734 objects, at most 12 min on 2 cores; the kernel continues an "
+        "earlier build and may take much less"
     )
 
 

@@ -210,7 +210,7 @@ def test_the_journal_keeps_what_was_tried_also_after_a_line_that_was_cut_off(tmp
     [
         (["debian", "--tree", "uboot", "."], "debian takes uboot prebuilt"),
         (["debian", "--tree", "busybox", "."], "debian takes busybox prebuilt"),
-        (["stock", "--tree", "buildroot", "."], "--tree buildroot is not there yet"),
+        (["stock", "--tree", "buildroot", "."], "--tree buildroot is not supported yet"),
         (["stock", "--tree", "ubot", "."], "did you mean uboot?"),
         (["stock", "--tree", "uboot", ".", "--milestone", "inti"], "did you mean init?"),
         (["stock", "--tree", "uboot", ".", "--all"], "--all needs --by"),

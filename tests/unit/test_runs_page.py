@@ -91,8 +91,8 @@ def test_boots_that_are_all_the_same_are_shown_once(main_here: Command, tmp_path
 @pytest.mark.parametrize(
     ("cut", "told"),
     [
-        ([2], "2 of the 3 boots of this run came to their end; they are the same to the nanosecond."),
-        ([2, 3], "1 of the 3 boots of this run came to its end."),
+        ([2], "2 of the 3 boots of this run completed; they are the same to the nanosecond."),
+        ([2, 3], "1 of the 3 boots of this run completed."),
     ],
 )
 def test_boots_that_did_not_come_to_their_end_are_not_said_to_be_the_same(

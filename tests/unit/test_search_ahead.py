@@ -57,4 +57,4 @@ def test_what_was_foreseen_in_vain_is_counted(scene: Make) -> None:
     begun = len(set(bench_of(search).built))
     assert ahead.wasted == begun - asked
     assert ahead.wasted > 0
-    assert f"{ahead.wasted} of them were begun early and not needed" in ahead.line()
+    assert f"{ahead.wasted} of them were started early and not needed" in ahead.line()

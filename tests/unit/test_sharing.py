@@ -109,8 +109,8 @@ def test_nothing_is_overwritten(
     done = there("load", "runs.bsz")
     assert done.returncode == 2
     assert f"loaded {new}" in done.stdout
-    assert f"here already: {same}" in done.stdout
-    assert f"left as it is: {differs}" in done.stderr
+    assert f"already here: {same}" in done.stdout
+    assert f"different content, and unchanged: {differs}" in done.stderr
     after = files(other.runs)
     assert {name: after[name] for name in before} == before
     assert labels.read(other.runs / same) == {"note": "mine"}

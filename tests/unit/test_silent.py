@@ -113,7 +113,7 @@ def test_at_most_ten_rows_then_how_many_there_are(main_here: Command, tmp_path: 
     )
     text = main_here("audit", str(path)).stdout
     assert text.count("-> ") == 10
-    assert "smaller; " in text and "only a try tells (--all)" in text
+    assert "smaller; " in text and "only `try` tells (--all)" in text
     assert main_here("audit", str(path), "--all").stdout.count("-> ") > 10
 
 

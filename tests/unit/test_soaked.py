@@ -109,7 +109,7 @@ def test_a_boot_that_ends_before_its_cut_is_no_success(soaked: Soaked) -> None:
 def test_a_card_that_does_not_boot_as_it_was_built(soaked: Soaked) -> None:
     found = replace(soaked, reached_ns=None, cuts=())
     assert not found.good
-    assert "the card as it was built does not come to first-frame: nothing to soak" in told(found)
+    assert "the card as built does not reach first-frame: nothing to soak" in told(found)
 
 
 def test_lost_files_are_named_once_with_when(soaked: Soaked) -> None:

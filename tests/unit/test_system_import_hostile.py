@@ -19,7 +19,7 @@ from .test_system_import import found, paths
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(UserError, match="is not a folder of Buildroot or Yocto or OpenWrt or") as raised:
+    with pytest.raises(UserError, match="is not a build folder of Buildroot or Yocto or OpenWrt") as raised:
         found(tmp_path)
     assert all(
         word in str(raised.value.hint) for word in ("BR2_", "local.conf", "profiles.json", "Linux, U-Boot")
@@ -27,7 +27,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_it_is_not(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a folder of Yocto that was built"):
+    with pytest.raises(UserError, match="is not a build folder of Yocto"):
         found(trees.buildroot(tmp_path), made_by="yocto")
 
 

@@ -90,7 +90,7 @@ def test_the_floor_is_told_as_one_figure_however_few_rows_are_shown(stock: View)
 
 
 def test_the_console_says_what_quiet_would_be_worth(stock: View) -> None:
-    assert "with quiet the kernel would keep back 293 of 352 lines, 1.901 s of 1.994 s" in shown_view(
+    assert "with quiet the kernel would suppress 293 of 352 lines, 1.901 s of 1.994 s" in shown_view(
         stock, "console"
     )
     assert "quiet" not in shown_view(stock, "console", "rom")

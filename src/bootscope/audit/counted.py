@@ -139,7 +139,7 @@ class _Counted:
         times = [sum(counts[kind] for counts in sums) for kind in _LAYOUT]
         ns = sum(n * prices.event_ps[kind] for n, kind in zip(times, _LAYOUT, strict=True)) // _PS
         misses, branches = times[0] + times[1], times[3]
-        what = f"kernel code: {misses:,} lines not in the first cache, {branches:,} branches not foreseen"
+        what = f"kernel code: {misses:,} misses in the first cache, {branches:,} mispredicted branches"
         yield Cost("kernel-branch-locality", what, ns, None, "")
 
     def _sums(self, wanted: Callable[[int], bool]) -> Iterator[tuple[str, list[int]]]:

@@ -84,8 +84,8 @@ def _other_goal(recipe: Recipe) -> str:
     """Why a recipe is not for making this system's boot shorter; empty for all but those that are for one
     milestone, and those that are other hardware."""
     if APART in str(recipe.change.settings.get("board", "")):
-        return "it is other hardware: try it"
-    return f"it makes {recipe.milestone} sooner, not the whole boot: try it" if recipe.milestone else ""
+        return "it is a hardware change: try it"
+    return f"it only makes {recipe.milestone} earlier: try it" if recipe.milestone else ""
 
 
 def ruled_out(found: Audit, facts: Inventory) -> frozenset[str]:

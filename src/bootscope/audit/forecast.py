@@ -129,7 +129,7 @@ def _drivers_do_less(facts: Recorded) -> Extra:
         config = facts.configs.get("kernel", {})
         fewer_terminals(plan, evidence, steps, config, {e.as_without for e in effects if e.as_without})
         briefer(plan, [((e.initcall,), e.share) for e in effects if not e.as_without])
-        plan.assume(f"what {listed([e.initcall for e in effects])} makes less is not missed")
+        plan.assume(f"nothing needs what {listed([e.initcall for e in effects])} no longer creates or probes")
 
     return add
 
@@ -206,7 +206,7 @@ def without_objects(
     plan.assume(
         f"{len(lost.symbols)} symbols are removed with {len(names)} object files, {size(lost.image_bytes)}",
         f"{len(calls)} initcalls are gone, with their drivers' probes",
-        "other code still does its work for what is removed, outside these calls",
+        "outside these calls, the remaining code does as much work as before",
     )
 
 

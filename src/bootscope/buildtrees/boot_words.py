@@ -30,9 +30,7 @@ def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
     known = _known(parts, pieces)
     built_in = _ESCAPE.sub(r"\1", known.text("kernel", "CMDLINE"))
     if built_in and known.on("kernel", "CMDLINE_FORCE"):
-        return _cut(
-            built_in
-        ), "CONFIG_CMDLINE, which the kernel takes whatever it is given (CONFIG_CMDLINE_FORCE)"
+        return _cut(built_in), "CONFIG_CMDLINE, which the kernel always uses (CONFIG_CMDLINE_FORCE)"
     told = _told(parts, known)
     if told and built_in and known.on("kernel", "CMDLINE_EXTEND"):
         return _cut(f"{told[0]} {built_in}"), f"{told[1]}, and CONFIG_CMDLINE (CONFIG_CMDLINE_EXTEND)"

@@ -63,7 +63,7 @@ def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
             return kind, root
     looked = [(MAKERS[k], looked) for k, (_, looked, _) in _MAKERS.items() if made_by in ("", k)]
     raise UserError(
-        f"{printable(str(name))} is not a folder of {' or '.join(what for what, _ in looked)} that was built",
+        f"{printable(str(name))} is not a build folder of {' or '.join(what for what, _ in looked)}",
         hint="looked for " + "; ".join(f"{what}: {where}" for what, where in looked),
     )
 

@@ -119,7 +119,7 @@ def look_at_files(out: Output, changes: ChangeSet) -> None:
     if changes.change.write:
         names = ", ".join(sorted(changes.change.write))
         out.by_hand.append(
-            f"read these files: they are those of the system they were tried on: {printable(names)}"
+            f"check these files, which come from the system they were tried on: {printable(names)}"
         )
 
 
@@ -131,14 +131,16 @@ def words_by_hand(changes: ChangeSet, target: Target) -> list[str]:
             f"add to the kernel's command line{target.command_line_at}: {' '.join(change.command_line)}"
         )
     if change.command_line_drop:
-        lines.append(f"take out of the kernel's command line: {' '.join(change.command_line_drop)}")
+        lines.append(f"remove from the kernel's command line: {' '.join(change.command_line_drop)}")
     if changes.command_line and not lines:
         lines.append(
-            "the changes come with the whole command line of the system that they were tried on, which is "
-            f"not yours; compare it with yours: {printable(changes.command_line)}"
+            "the changes contain the full command line of the system that they were tried on; "
+            f"compare it with yours: {printable(changes.command_line)}"
         )
     if target.command_line and changes.changes_words:
-        lines.append(f"the whole of it is then: {printable(changes.new_command_line(target.command_line))}")
+        lines.append(
+            f"the full command line is then: {printable(changes.new_command_line(target.command_line))}"
+        )
     return lines
 
 
@@ -182,7 +184,7 @@ def _small_init(out: Output, settings: dict[str, object]) -> None:
         init = msgspec.convert({key.partition(".")[2]: value for key, value in own.items()}, SmallInit)
         out.files |= small_init.sources(init)
     except (msgspec.ValidationError, UserError) as error:
-        out.lost.append(f"the first program cannot be made: {printable(str(error))}")
+        out.lost.append(f"the first program cannot be generated: {printable(str(error))}")
         return
     command = "${CROSS_COMPILE}gcc -Os -static -s -o small-init small_init.c"
     out.by_hand.insert(

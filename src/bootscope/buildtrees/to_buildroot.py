@@ -157,7 +157,7 @@ def _taken_back(out: Output, target: Target, lines: list[str], variable: str) ->
             rest = [word for word in value.strip(_QUOTE).split() if own not in word]
             found.append(f'{key}="{" ".join(rest)}"')
         else:
-            out.by_hand.append(f"an earlier run set {line}, this one does not: set what you had before")
+            out.by_hand.append(f"an earlier run set {line}, this one does not: restore your own value")
     return found
 
 
@@ -255,5 +255,5 @@ def _use(out: Output, target: Target, board: str, variable: str) -> None:
     if not target.tree:
         out.by_hand.append(
             "lists that you already set (BR2_ROOTFS_OVERLAY and the like) are replaced by the fragment: add "
-            "yours in front, or give --system, and bootscope does; the same holds for BR2_EXTERNAL"
+            "yours in front, or let bootscope do it with --system; the same holds for BR2_EXTERNAL"
         )

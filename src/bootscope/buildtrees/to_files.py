@@ -32,12 +32,12 @@ def write(changes: ChangeSet, target: Target) -> Output:
         script = '#!/bin/sh\n# Changes a root file system, the folder $1.\nset -e\n[ -d "$1/etc" ]\n'
         script += common.root_changes(change, '"$1"')
         out.files["rootfs.sh"] = script
-        out.use += ["And what to take out of it, and links:", "    DIR/rootfs.sh ROOT"]
+        out.use += ["Then remove files from it, and make links:", "    DIR/rootfs.sh ROOT"]
     common.look_at_files(out, changes)
     if changes.changes_words:
         words = [*(f"+{word}" for word in change.command_line), *(f"-{w}" for w in change.command_line_drop)]
         out.files[WORDS] = "\n".join(words) + "\n"
-        out.use.append(f"Words to add to the command line (+) and to take out of it (-): DIR/{WORDS}")
+        out.use.append(f"Words to add to the command line (+) and to remove from it (-): DIR/{WORDS}")
     out.by_hand += common.words_by_hand(changes, target)
     common.options_by_hand(out, changes)
     common.settings_by_hand(out, dict(change.settings))

@@ -49,7 +49,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
     if lines:
         out.files[lines_of(target.name)] = "\n".join(lines) + "\n"
     if not out.files and not out.by_hand and not out.lost:
-        raise UserError("OpenWrt can use nothing in these changes")
+        raise UserError("OpenWrt can use none of these changes")
     _use(out, target, lines)
     out.files[f"{target.name}.md"] = common.readme(
         out, changes, target, "Changes for OpenWrt, written by `bootscope apply`."
@@ -66,7 +66,7 @@ def _kernel(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -
     asked = target.sources.asked
     # What OpenWrt has no question for is dropped by `make defconfig`.
     lines += fragment({f"KERNEL_{n}": v for n, v in symbols.items() if asked is None or n in asked})
-    out.by_hand.append("what packages of kernel modules (kmod-...) ask for wins over env/kernel-config")
+    out.by_hand.append("packages of kernel modules (kmod-...) override env/kernel-config")
 
 
 def _command_line(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -> None:
@@ -83,7 +83,7 @@ def _command_line(out: Output, changes: ChangeSet, target: Target, lines: list[s
     out.by_hand += common.words_by_hand(changes, target)
     if changes.changes_words:
         names = ", ".join(sources.command_line)
-        where = f"; here {printable(names)} speak of it" if names else ""
+        where = f"; here {printable(names)} mention it" if names else ""
         out.by_hand.append(
             "OpenWrt has the command line in what U-Boot is given (uEnv, boot script), the device tree "
             f"(bootargs), CONFIG_CMDLINE or {_BOOT_WORDS}{where}"
@@ -98,9 +98,9 @@ def _files(out: Output, changes: ChangeSet, target: Target) -> None:
     out.links |= {f"files{p}": to for p, to in change.link.items() if not _is_lost(p, in_memory)}
     for path in sorted({*change.write, *change.link}):
         if path.startswith(_TAKEN_OUT):
-            out.lost.append(f"{path}: OpenWrt takes /boot out of the root file system")
+            out.lost.append(f"{path}: OpenWrt removes /boot from the root file system")
         elif _is_lost(path, in_memory):
-            out.lost.append(f"{path}: OpenWrt makes /tmp and /var anew in memory at each boot")
+            out.lost.append(f"{path}: OpenWrt creates /tmp and /var in memory at each boot")
     common.look_at_files(out, changes)
     if any(path.startswith(("/etc/init.d/", "/etc/inittab", "/etc/fstab")) for path in change.write):
         out.by_hand.append(
@@ -110,7 +110,7 @@ def _files(out: Output, changes: ChangeSet, target: Target) -> None:
         )
     if change.remove:
         out.by_hand.append(
-            "OpenWrt takes nothing out of the root file system by pattern: deselect the packages that bring "
+            "OpenWrt cannot remove files by pattern: deselect the packages that bring "
             + ", ".join(change.remove)
         )
 
@@ -147,8 +147,8 @@ def _use(out: Output, target: Target, lines: list[str]) -> None:
         # What is set and what is not have the name followed by one of these.
         forget = f"/^(# )?CONFIG_({'|'.join(taken_back)})[= ]/d"
         out.use += [
-            "An earlier run put lines into .config that are not wanted any more; they become what OpenWrt "
-            "has by itself (what you had set there yourself before, set again):",
+            "An earlier run put lines into .config that are no longer wanted; this restores OpenWrt's own "
+            "values (set yours again if you had any):",
             f"    sed -i -E '{forget}' .config",
         ]
     if lines or taken_back:

@@ -94,7 +94,7 @@ def _fragments(out: Output, changes: ChangeSet, target: Target) -> None:
         )
         if tree == "kernel":
             out.by_hand.append(
-                f"the kernel's recipe is taken to be {base} (--kernel-recipe): only one that inherits "
+                f"the kernel's recipe is assumed to be {base} (--kernel-recipe): only one that inherits "
                 "kernel-yocto merges .cfg files; with another, merge it in its do_configure"
             )
         if tree == "uboot" and target.uboot_recipe != "u-boot":
@@ -137,7 +137,7 @@ def _configuration(out: Output, changes: ChangeSet, target: Target) -> None:
             f"where U-Boot itself sets bootargs, in a script or its environment, add there: {' '.join(words)}"
         )
         if change.command_line_drop:
-            out.by_hand.append(f"take out of the kernel's command line: {' '.join(change.command_line_drop)}")
+            out.by_hand.append(f"remove from the kernel's command line: {' '.join(change.command_line_drop)}")
     else:
         out.by_hand += common.words_by_hand(changes, target)
     settings: dict[str, object] = dict(change.settings)

@@ -105,7 +105,7 @@ class Workshop:
             self._build(variant)
         self._on_board, self._deployed = "", True
         if self.tree.trial.deploy:
-            self.tell(f"{variant.words}: onto the board")
+            self.tell(f"{variant.words}: deploying")
             self._run_deploy(variant)
         if self.brings:
             self.brings()
@@ -141,7 +141,7 @@ class Workshop:
             self._run(words(self.tree, self.tree.trial.deploy), variant, log, _DEPLOY_S)
         except ToolError as error:
             raise BoardError(
-                f"{variant.words} cannot be put onto the board: {_lines(error.message)}",
+                f"{variant.words} cannot be deployed: {_lines(error.message)}",
                 hint=f"full log: {log}",
             ) from error
 
@@ -188,9 +188,9 @@ class Workshop:
             )
         elif now != before.hashes:
             self.tell(
-                "built twice without changes, the images are not the same, byte by byte (dates, random "
-                "numbers): they cannot show whether changes went in or out, and what was kept of a variant "
-                "is of no use the next time (bootscope help real-boards)"
+                "two builds without changes differ byte by byte (dates, random numbers): images cannot show "
+                "whether changes took effect, and kept variants cannot be used again "
+                "(bootscope help real-boards)"
             )
 
     def leave(self) -> None:
@@ -198,13 +198,13 @@ class Workshop:
         base = self.variants.base
         with contextlib.suppress(BootscopeError):
             self.variants.put(base)
-            self.tell("the changes are taken out of the tree again")
+            self.tell("the changes are removed from the tree again")
             if self._made and self.keeps and self._lies_there != base.key:
                 self.keeper.put_back(self._key(base))
                 self._lies_there = base.key
         if self._built != base.key:
             name = self.tree.name
-            self.tell(f"it was built with changes last; to build it without: bootscope build {name}")
+            self.tell(f"the last build had changes; to build without them: bootscope build {name}")
         if self._deployed and self._on_board != base.key:
             self.tell("the board still has the images of a variant: deploy your own")
 

@@ -49,7 +49,7 @@ class Apply(Verb):
             nargs=2,
             required=True,
         )
-        option(parser, "--system", "S", "the imported system that it is for: its lists are kept")
+        option(parser, "--system", "S", "the imported system to write for; keeps its list settings")
         option(parser, "--name", "NAME", "its name (default: from the changes)")
         flag(parser, "--force", "overwrite existing files that differ")
         flag(parser, "--dry-run", "write nothing, show a diff")

@@ -26,8 +26,8 @@ def apply_to_image(args: argparse.Namespace, folder: Path) -> int:
     record = image_of([args.system], None) if args.system else None
     if record is None:
         raise UserError(
-            "--to image needs the image that is to be changed: --system NAME",
-            hint="bootscope system import FILE --board B gives one a name",
+            "--to image needs an image to change: --system NAME",
+            hint="bootscope system import FILE --board B names one",
         )
     check_new(folder)
     args.no_ccache, args.jobs = False, 1

@@ -53,8 +53,8 @@ class AuditVerb(Verb):
             "all techniques, with the capabilities they remove; also those that do not apply, and why",
         )
         flag(parser, "--losses", "also the capabilities that each technique removes")
-        option(parser, "--board", "B", "the emulated board that an image is for: files of one, or a build")
-        option(parser, "--core", "C", "as this core takes it, with caches and memory, of a run with --timing")
+        option(parser, "--board", "B", "the emulated board for an image: its files, or a build")
+        option(parser, "--core", "C", "CPU time on this core, with caches and memory; for runs with --timing")
         option(parser, "--top", "N", f"number of findings and rows (default {FINDINGS} and {ROWS})", type=int)
         flag(
             parser,
@@ -117,9 +117,7 @@ def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, r
     culprits.show(out, rows, shown, _specs(found.audit), run, recorded=False)
     more = max(0, len(rows) - shown), without_figure(found)
     if any(more) and not args.all:
-        words = (
-            f"and {more[0]} smaller; {more[1]} techniques without a figure, which only a try tells (--all)"
-        )
+        words = f"and {more[0]} smaller; {more[1]} techniques without a figure: only `try` tells (--all)"
         out.print(words, style="dim")
     if args.all and found.audit.findings:
         out.print()

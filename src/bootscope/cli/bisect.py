@@ -77,7 +77,7 @@ class Bisect(Verb):
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "by")
         if args.all and args.by is None:
-            raise UserError("--all needs --by: how much has to be cost", hint="such as --by 0.1 (ms)")
+            raise UserError("--all needs --by: the smallest cost to report", hint="such as --by 0.1 (ms)")
         _check_kinds(args)
         if args.output:
             writable(args.output)
@@ -112,7 +112,7 @@ def _check_kinds(args: argparse.Namespace) -> None:
     if args.tree and not (args.good and args.bad):
         raise UserError("--tree needs two commits", hint="--good A --bad B")
     if not args.tree:
-        refuse(args, ("good", "bad"), f"is for --tree; {named[0]} has both with it")
+        refuse(args, ("good", "bad"), f"is for --tree; {named[0]} already names both")
 
 
 def _bench(args: argparse.Namespace, executor: Executor) -> Bench:
@@ -133,7 +133,7 @@ def _session(args: argparse.Namespace, bench: Bench, says: Callable[[str], None]
     """The bisection over commits as it is asked for. Raises UserError for what cannot be."""
     kind, folder = args.tree
     if kind in _LATER:
-        raise UserError(f"--tree {kind} is not there yet", hint=f"{', '.join(TREES)} are")
+        raise UserError(f"--tree {kind} is not supported yet", hint=f"{', '.join(TREES)} are")
     if kind not in TREES:
         raise unknown("kind of tree", kind, list(TREES))
     question = _question(args)

@@ -44,7 +44,7 @@ class Calibrate(Verb):
             parser,
             "--core",
             "C",
-            "fit this core, an instruction and its memory, in place of one CPU time; --like with --timing",
+            "fit this core (instruction time and memory), not one CPU time; --like needs --timing",
         )
         option(
             parser, "--top", "N", "number of worst-fitting stretches to show (default 8)", type=int, default=8

@@ -57,7 +57,7 @@ class CheckVerb(Verb):
         option(parser, "--save-baseline", "FILE", "write the run as a baseline; check nothing", type=Path)
         option(parser, "--junit", "FILE", "write JUnit XML", type=Path)
         option(parser, "--gitlab", "FILE", "write metrics for GitLab (OpenMetrics)", type=Path)
-        option(parser, "--markdown", "FILE", "write the result as Markdown, as a comment has it", type=Path)
+        option(parser, "--markdown", "FILE", "write the result as Markdown, as for a comment", type=Path)
         flag(parser, "--github", "write a step summary and annotations (in GitHub Actions)")
         flag(parser, "--lava", "print the results as LAVA's signals")
         option(parser, "--kcidb", "FILE", "write tests for KernelCI's database", type=Path)
@@ -91,7 +91,7 @@ def _checked(
     """The checks of all products that are asked for, and what kept some from being checked."""
     name, number = run_and_boot(args.run)
     if not checks[0].product:
-        refuse(args, ("product",), f"is for a check file of products; {args.file} is of one")
+        refuse(args, ("product",), f"is for a check file with products; {args.file} names none")
         if args.label:
             name = newest_run(store, checks[0], args.label)
         return [check_of(store, checks[0], sample_set(store, name, number))], []
@@ -127,7 +127,7 @@ def _agree(args: argparse.Namespace) -> None:
     if not args.kcidb:
         refuse(args, ("kcidb_origin", "kcidb_build"), "goes with --kcidb FILE", "bootscope help ci")
     if args.json and (args.github or args.lava):
-        raise UserError("--json, --github and --lava all want standard output", hint="one of them")
+        raise UserError("--json, --github and --lava all write to standard output", hint="use one of them")
     if args.kcidb and not (args.kcidb_origin and args.kcidb_build):
         raise UserError("--kcidb needs --kcidb-origin and --kcidb-build", hint="bootscope help ci")
     if args.github and not os.environ.get(SUMMARY):

@@ -69,7 +69,7 @@ def _comment(args: argparse.Namespace, checked: Sequence[Checked]) -> None:
     request = (pull_request if on_github else merge_request)(os.environ, args.comment_on)
     if request is None:
         what = "pull request" if on_github else "merge request"
-        to_stderr(f"no comment: this job is not of a {what} (--comment-on N names one)")
+        to_stderr(f"no comment: this job does not belong to a {what} (--comment-on N names one)")
         return
     text = as_markdown(checked, job_of(os.environ)).decode()
     to_stderr(f"comment on {request.name}: {keep(request, args.comment_name or str(args.file), text)}")

@@ -51,7 +51,7 @@ def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
             "--cluster takes a board of a labgrid farm: its workers do not have the ports of this computer",
             hint="--board labgrid:PLACE, or leave --cluster out",
         )
-    refuse(args, _HERE_ONLY, "is done by this computer: leave it out, or --cluster")
+    refuse(args, _HERE_ONLY, "works only on this computer: leave it out, or leave out --cluster")
     if board.power.on or board.power.by_hand or board.pins:
         raise UserError(
             f"{board.name} is switched or watched by this computer, and cannot be measured by a cluster",
@@ -97,4 +97,4 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
 
 def _warn(client: Client, tell: Callable[[str], None]) -> None:
     if client.scheduler.address.startswith("tcp:"):
-        tell("cluster: not encrypted: who reaches it can run programs there and here: help cluster")
+        tell("cluster: not encrypted: anyone who reaches it can run programs there and here: help cluster")

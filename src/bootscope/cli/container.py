@@ -17,9 +17,9 @@ from bootscope.core.errors import ToolError, UserError, to_stderr
 from bootscope.core.paths import cache_dir, share_url, store_dir
 
 ACTIONS = {
-    "make": "make it, where it is not there yet",
-    "run": "run a program in it, with this bootscope; make it first where it is not there",
-    "path": "print its root folder, for podman and the like",
+    "make": "create it, unless it exists",
+    "run": "run a program in it, with this bootscope; create it first if needed",
+    "path": "print its root folder, for podman and similar tools",
 }
 
 

@@ -14,7 +14,7 @@ from bootscope.timeline.trace import Trace
 
 def add_core_options(parser: argparse.ArgumentParser, stalls: str) -> None:
     """--core and --stalls; `stalls` says what the latter does."""
-    option(parser, "--core", "C", "as this core takes it, with caches and memory, of runs with --timing")
+    option(parser, "--core", "C", "CPU time on this core, with caches and memory; for runs with --timing")
     flag(parser, "--stalls", f"{stalls}; needs a core")
 
 
@@ -29,7 +29,7 @@ def call_paths(trace: Trace, of_stalls: bool) -> Trace:
         return trace
     if not trace.stalls:
         raise UserError(
-            "--stalls: no core is modelled for this boot, or it waits for no memory",
+            "--stalls: no core is modelled for this boot, or it never waits for memory",
             hint="--core CORE, of a run recorded with --timing (bootscope help cores)",
         )
     return replace(trace, stacks=trace.stalls, sampled=())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LISTENS_AT = "127.0.0.1"
 _IN_A_ROW = 4
-_NO_PASSWORD = "no password: every user of this computer can attach there, and then run programs as you"
+_NO_PASSWORD = "no password: any user of this computer can attach, and then run programs as you"
 
 
 class Debug(Verb):
@@ -49,7 +49,7 @@ class Debug(Verb):
             parser,
             "--run",
             "COMMAND",
-            "print what gdb says to this command (bt, 'info registers', 'x/8i $pc'); can be given again",
+            "print gdb's answer to this command (bt, 'info registers', 'x/8i $pc'); repeatable",
             action="append",
             default=[],
         )
@@ -57,7 +57,7 @@ class Debug(Verb):
         option(parser, "--listen", "PORT", what, type=int)
         what = "the debugger (default: gdb-multiarch, or gdb for a board like this computer)"
         option(parser, "--gdb", "PROGRAM", what)
-        add_build_options(parser, "where the system must be built: compile N files at a time")
+        add_build_options(parser, "if the system must be built: compile N files at a time")
 
     def run(self, args: argparse.Namespace) -> int:
         if args.listen is not None and args.run:
@@ -67,7 +67,7 @@ class Debug(Verb):
         if args.gdb and not (args.run or args.listen):
             raise UserError("--gdb goes with --run or --listen")
         if args.json and args.listen:
-            raise UserError("--listen waits for others to look, and has no --json")
+            raise UserError("--listen waits for debuggers, and has no JSON output")
         from bootscope.analysis.moment import moment
         from bootscope.cli.counting import system_of
         from bootscope.cli.show import view_of
@@ -127,7 +127,7 @@ def _wait(gdb: str | None, v: View, at: Moment, machine: Standing, where: str) -
         out.print(Text(_moment_words(v, at, machine)))
         out.print(Text(f"attach: {gdb or EVERY} {told}"), soft_wrap=True)
         out.print(Text(_NO_PASSWORD, "dim"))
-        out.print(Text("`continue` in gdb has the boot go on to its end; Ctrl-C here ends it", "dim"))
+        out.print(Text("`continue` in gdb runs the boot to its end; Ctrl-C here ends it", "dim"))
         machine.ended()
 
 
@@ -144,9 +144,9 @@ def _moment_words(v: View, at: Moment, machine: Standing) -> str:
         inside = ", before the first instruction"
     about = "" if at.exact else " (interpolated: the profile scales the CPU)"
     return (
-        f"boot {v.boot.info.boot_id} stands still at {seconds(at.board_ns, 9)} s of board time, in "
+        f"boot {v.boot.info.boot_id} is stopped at {seconds(at.board_ns, 9)} s of board time, in "
         f"{v.evidence.phase_at(at.board_ns)}{inside}: {seconds(machine.at_ns, 9)} s of virtual time{about}\n"
-        f"the same boot: {machine.events:,} of its events were written by now, each at the same nanosecond"
+        f"the same boot: {machine.events:,} of its events so far, each at the same nanosecond"
     )
 
 

@@ -71,8 +71,8 @@ class Export(Verb):
         )
         option(parser, "--format", "F", "the format (default: from the file name)")
         option(parser, "-o --output", "FILE", "the file to write; - is standard output (text formats)")
-        add_core_options(parser, "call paths are of waiting for memory, not of time")
-        what = "with lcov: a program with debug information (vmlinux, ...); can be given again"
+        add_core_options(parser, "call paths show waits for memory, not time")
+        what = "with lcov: a program with debug information (vmlinux, ...); repeatable"
         several(parser, "--debug", "FILE", what)
         flag(parser, "--formats", "list the formats")
 
@@ -123,7 +123,7 @@ def chosen(args: argparse.Namespace) -> Exporter:
                 "standard output has no name to derive the format from", hint="--format F; --formats"
             )
         if args.json:
-            raise UserError("--json and -o - both want standard output", hint="write to a file")
+            raise UserError("--json and -o - both write to standard output", hint="write to a file")
     exporter = named(args.format) if args.format else for_file(Path(args.output).name)
     if args.output == "-" and not exporter.text:
         raise UserError(f"{exporter.name} is a binary format", hint="-o FILE")

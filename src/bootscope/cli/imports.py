@@ -45,15 +45,13 @@ class Import(Verb):
         )
         flag(parser, "--formats", "list the formats that can be read")
         several(parser, "--format", "[FILE=]F", "read as format F, without detection")
-        several(
-            parser, "--stamp", "[FILE=]S", "the moment of a line that its stamp means: " + ", ".join(STAMPS)
-        )
+        several(parser, "--stamp", "[FILE=]S", "which moment of a line its stamp marks: " + ", ".join(STAMPS))
         several(parser, "--option", "NAME=VALUE", "a value that the file lacks (bootscope asks for it)")
         several(
             parser,
             "--offset",
             "FILE=SECONDS",
-            "join FILE manually: its 0 is this long after the first file's 0",
+            "join FILE manually: its time 0 is this long after the first file's",
         )
         several(parser, "--milestone", "NAME=TEXT", "a milestone: the first line with TEXT")
         option(parser, "--run", "RUN", "add --milestone to a stored run; import nothing")
@@ -65,7 +63,7 @@ class Import(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         if args.formats:
-            refuse(args, _OF_FILES, "is about files; --formats reads none")
+            refuse(args, _OF_FILES, "applies to files; --formats reads none")
             return list_formats(args.json)
         if args.run is not None:
             return _name_milestones(args, by_name(args.milestone))

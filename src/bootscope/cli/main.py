@@ -97,7 +97,7 @@ def of_the_world(error: OSError) -> BootscopeError:
     message = f"{printable(name) or 'input/output'}: {error.strerror}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         there = f"recordings are in {store_dir()}, builds in {cache_dir()}; what is already there stays"
-        room = "Make room (bootscope list, bootscope rm RUN), or let BOOTSCOPE_STORE name another folder"
+        room = "Free some space (bootscope list, bootscope rm RUN), or set BOOTSCOPE_STORE to another folder"
         return ToolError(message, hint=f"{there}. {room}")
     if error.errno in REFUSALS and name.startswith(str(store_dir())):
         return refused(store_dir(), error)

@@ -39,10 +39,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that are for images alone."""
     group = parser.add_argument_group("images that are built already (bootscope help your-image)")
     option(group, "--append", "WORDS", "words to append to the kernel command line")
-    group.add_argument("--through", choices=THROUGH, help="what its boot begins with (default: kernel)")
-    option(group, "--until", "MILESTONE", "where its boots end, as for `record` (default: what it has)")
+    group.add_argument("--through", choices=THROUGH, help="what starts its boot (default: kernel)")
+    option(group, "--until", "MILESTONE", "where its boots end, as for `record` (default: found in it)")
     option(group, "--until-text", "TEXT", "its boots end with this text on the console")
-    what = "path in its root file system of the program that the product is for"
+    what = "the product's main program: a path in its root file system"
     option(group, "--application", "PATH", what)
     option(
         group, "--kernel-config", "FILE", "the kernel's configuration, where the image has none", type=Path

@@ -76,7 +76,7 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="[PROGRAM:]SYMBOL",
         help="record every call and return of a function of the boot loader or the kernel, for show --view "
-        "probes: kfree, kernel:kfree; can be given again",
+        "probes: kfree, kernel:kfree; repeatable",
     )
     flag(parser, "--syscalls", "record all system calls of all processes, for show --view syscalls")
     flag(parser, "--counts", "count how often each instruction runs, for export --format lcov")
@@ -112,7 +112,7 @@ class Record(Verb):
             "--until",
             "MILESTONE",
             "where to stop (default: first-frame, or app-ready for a system without a display; for an image "
-            "what it has, which is said); process:NAME, unit:NAME, file:PATH of an image; "
+            "found in it, and printed); process:NAME, unit:NAME, file:PATH of an image; "
             "pin:NAME on a real board: a named edge (bootscope help pins)",
         )
         option(
@@ -139,9 +139,8 @@ class Record(Verb):
             _refuse_image_options(args)
             return _record_board(args)
         if args.no_explain:
-            refuse(
-                args, ("probe", "syscalls", "counts"), "needs to know who runs, which --no-explain leaves out"
-            )
+            why = "needs to know which task runs, which --no-explain does not record"
+            refuse(args, ("probe", "syscalls", "counts"), why)
         image = record_image.is_image(args.system)
         of_image = image or named_image.image_of(args.system, None) is not None
         limits = Limits(
@@ -197,7 +196,7 @@ def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
         refuse(args, ("core",), "goes with --timing")
         return ()
     if args.no_explain:
-        raise UserError("--timing tells what functions wait for, which --no-explain leaves out")
+        raise UserError("--timing shows what functions wait for, which --no-explain does not record")
     own = "" if args.board or record_image.is_image(args.system) else _board_named_by(args.system)
     board = args.board or own
     core = load_core(args.core) if args.core else core_of(load_board(board)) if board else None

@@ -38,7 +38,7 @@ class Report(Verb):
         )
         parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=_OUTPUT)
         chosen(parser, "--view", "V", VIEWS, "what a picture shows (default: what suits the runs)")
-        add_core_options(parser, "the flame graph is of waiting for memory (a page has both)")
+        add_core_options(parser, "the flame graph shows waits for memory (a page has both)")
         option(parser, "--width", "N", "pixels across (default 1200)", type=int)
         option(parser, "--scale", "N", "PNG: N times as many pixels, for sharp slides (default 1)", type=int)
         parser.add_argument("--theme", choices=("light", "dark"), help="colours of a picture (default light)")

@@ -49,7 +49,7 @@ class List(Verb):
         option(parser, "--since", "T", "only runs made since then: 2026-11-20, 'today', 3d, 12h, 30m")
         option(parser, "--sort", "COLUMN", f"rank by one of {', '.join(_SORT)} (default: when)")
         option(
-            parser, "--top", "N", "only so many: the newest, with --sort the first (default: all)", type=int
+            parser, "--top", "N", "at most N runs: the newest, with --sort the first (default: all)", type=int
         )
 
     def run(self, args: argparse.Namespace) -> int:
@@ -69,7 +69,7 @@ class List(Verb):
                 kind = "more" if args.sort else "older"
                 terminal().print(f"... and {left} {kind}: --top {len(found)}", style="dim")
         elif runs:
-            terminal().print(f"none of the {len(runs)} runs is like that; bootscope list shows them all")
+            terminal().print(f"none of the {len(runs)} runs matches; bootscope list shows all of them")
         else:
             terminal().print("no runs; start with: bootscope record debian")
         return 0
@@ -124,7 +124,7 @@ def moment(words: str, now: datetime) -> datetime:
         return found.astimezone()
     except (ValueError, OverflowError):
         raise UserError(
-            f"--since {printable(words)} is no date or time",
+            f"--since {printable(words)} is not a date or time",
             hint="2026-11-20, '2026-11-20 14:00', today, yesterday; 30m, 12h, 3d, 2w ago",
         ) from None
 
@@ -149,8 +149,8 @@ class Remove(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("run", nargs="*", help="run id or part of one, last, last~1, ...")
-        flag(parser, "--failed", "all runs of which no boot came to its end (not those being recorded)")
-        flag(parser, "--dry-run", "delete nothing, only say what would be")
+        flag(parser, "--failed", "all runs without a completed boot (not those being recorded)")
+        flag(parser, "--dry-run", "delete nothing, only list what would be deleted")
 
     def run(self, args: argparse.Namespace) -> int:
         store = open_store()

@@ -76,7 +76,7 @@ class Load(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="what bootscope save wrote")
-        parser.add_argument("run", nargs="*", help="only these runs of it, by their whole ids")
+        parser.add_argument("run", nargs="*", help="only these runs, by their full ids")
 
     def run(self, args: argparse.Namespace) -> int:
         store = open_store()
@@ -88,8 +88,8 @@ class Load(Verb):
             _print(found)
         if found.differ:
             raise UserError(
-                f"here already, with other content, and left as it is: {_named(found.differ)}",
-                hint="BOOTSCOPE_STORE=FOLDER bootscope load ... takes them into another store",
+                f"already here with different content, and unchanged: {_named(found.differ)}",
+                hint="BOOTSCOPE_STORE=FOLDER bootscope load ... loads them into another store",
             )
         return 0
 
@@ -100,7 +100,7 @@ def _print(found: Loaded) -> None:
         words = f"loaded {_named(found.loaded)} ({size(found.size_bytes)})"
         out.print(words, markup=False, soft_wrap=True)
     if found.same:
-        out.print(f"here already: {_named(found.same)}", markup=False, soft_wrap=True)
+        out.print(f"already here: {_named(found.same)}", markup=False, soft_wrap=True)
     if found.loaded:
         out.print(f"next: bootscope show {found.loaded[-1]}", style="dim", markup=False, soft_wrap=True)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bootscope.runs.heard import HeardRun
 
 _DIFFERENCES = 20
-_SORT = "with --view: rank by this column, as its heading says it (functions: self, total, share, ...)"
+_SORT = "with --view: rank by the column with this heading (functions: self, total, share, ...)"
 
 
 def view_of(
@@ -74,7 +74,7 @@ class Show(Verb):
             parser,
             "--core",
             "C",
-            "CPU time as this core would take it, with caches and memory (bootscope help cores)",
+            "CPU time on this core, with caches and memory (bootscope help cores)",
         )
         views = (*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS, SIZES)
         chosen(parser, "--view", "V", views, "explain one thing in detail")
@@ -93,7 +93,7 @@ class Show(Verb):
         if args.phase and not args.view:
             raise UserError("--phase needs --view", hint="for example --view functions --phase kernel")
         if args.phase and args.view == SIZES:
-            raise UserError("--phase: the bytes of programs are of no phase")
+            raise UserError("--phase: sizes of programs belong to no phase")
         if args.to and (args.view != CRITICAL_PATH or args.phase):
             raise UserError("--to goes with --view critical-path, and without --phase")
         if args.sort and not args.view:
@@ -165,7 +165,7 @@ def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> 
     if ids[0] == ids[1] and boots[0] == boots[1]:
         what = ids[0] if boots[0] is None else f"{ids[0]}/{boots[0]}"
         raise UserError(
-            f"A and B are both {what}", hint="last~1 is the run before the last, NAME~1 that of a name"
+            f"A and B are both {what}", hint="last~1 is the run before the last, NAME~1 the same for a name"
         )
 
 

@@ -39,15 +39,15 @@ class Soak(Verb):
         option(
             parser, "-n", "N", "how often the power is cut (default 10); each time takes two boots", type=int
         )
-        what = "draws the moments: the same number gives the same cuts (default 1)"
+        what = "seed of the random moments: the same number gives the same cuts (default 1)"
         option(parser, "--seed", "N", what, type=int)
-        what = "cut no sooner: a milestone or a time of the first boot, such as init (default: power-on)"
+        what = "earliest cut: a milestone or a time of the first boot, such as init (default: power-on)"
         option(parser, "--from", "MILESTONE|TIME", what, dest="since")
         option(
             parser,
             "--after",
             "S",
-            "cut up to so many seconds after the milestone, as the application runs (default 2)",
+            "cut up to S seconds after the milestone, while the application runs (default 2)",
             type=float,
         )
         option(parser, "--until", "MILESTONE", "what each next boot must reach (default: as record does)")
@@ -106,7 +106,7 @@ def _ordered(
 
     if args.board and is_real(args.board):
         raise UserError(
-            "soak cuts the power of an emulated board: nobody could look at the card of a real one in between"
+            "soak needs an emulated board: the card of a real one cannot be inspected between boots"
         )
     record = named_image.image_of(args.system, args.board)
     if record:

@@ -17,10 +17,10 @@ def source_lines(boot: View | Trace, names: Sequence[str]) -> tuple[SourceLines,
     """The files of all programs. Raises UserError for a boot that was not counted, and for a file that is no
     program of it, or has no debug information."""
     if isinstance(boot, Trace):
-        raise UserError("which lines ran is not known of an imported boot")
+        raise UserError("the lines that ran are unknown: the boot was imported")
     if not names:
         raise UserError(
-            "which lines ran is not known: no program with debug information was given",
+            "the lines that ran are unknown: no program with debug information was given",
             hint="--debug FILE: an unstripped program, such as vmlinux, of the build that was recorded",
         )
     # What reads programs is loaded only where they are read.

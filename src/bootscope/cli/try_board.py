@@ -73,8 +73,8 @@ def _refuse_hardware(specs: list[str]) -> None:
     for found, _, recipe in check(specs):
         if "board" in recipe.change.settings:
             raise UserError(
-                f"{found.id} is other hardware, which no build changes",
-                hint="change it by hand, and compare boots of before and after: bootscope compare",
+                f"{found.id} is a hardware change, which no build can make",
+                hint="change the board, and compare boots from before and after: bootscope compare",
             )
 
 

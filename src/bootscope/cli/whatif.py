@@ -41,7 +41,7 @@ class WhatIf(Verb):
             "predict for this core, with caches and memory; a change of these needs one (default: that of "
             "the board profile, or the one that the run was counted for)",
         )
-        add_build_options(parser, "where caches must be counted anew: compile N files at a time")
+        add_build_options(parser, "if caches must be counted again: compile N files at a time")
         known = {**KNOWN, **OF_CORES}
         listed = table(known, max(map(len, known)), columns())
         parser.epilog = f"changes:\n{listed}\n\n{parser.epilog or ''}"
@@ -73,8 +73,8 @@ def _with_core(args: argparse.Namespace, v: View) -> View:
     if core is None:
         raise UserError(
             f"'{printable(of_core[0])}' needs counts of one core's caches, which {run.run_id} lacks",
-            hint=f"bootscope record {run.system.name} --timing --core CORE counts them; of several, --core "
-            "names one",
+            hint=f"bootscope record {run.system.name} --timing --core CORE counts them; if there are "
+            "several, --core names one",
         )
     return on_core(args, v, core)
 

@@ -20,14 +20,14 @@ from bootscope.cores.profile import Cache, Core, Costs, InPhase, Switched, check
 
 _SAID = "a requested change"
 KNOWN = {
-    "dram=Nx": "memory N times faster in latency and bandwidth (needs a core, as do these but clock=Nx)",
+    "dram=Nx": "memory N times faster in latency and bandwidth (needs a core, as all below but clock=Nx)",
     "dram=LATENCY": "a line out of memory takes LATENCY, for example dram=120ns",
     "dram=RATE": "memory has this bandwidth, for example dram=800MB/s; also dram=120ns,800MB/s",
     "clock=HZ": "the core has another clock, for example clock=600MHz",
-    "clock=Nx": "a clock N times as fast; without a core memory is so, too",
+    "clock=Nx": "a clock N times as fast; without a core, memory speeds up, too",
     "l2=off": "the second cache is off",
     "l2=SIZE": "the second cache has another size, for example l2=512K",
-    "dcache=on-in-PHASE": "the data cache is on in a phase whatever its software does; off-in-PHASE: off",
+    "dcache=on-in-PHASE": "the data cache is on in a phase, whatever the software does; off-in-PHASE: off",
     "icache=on-in-PHASE": "the same for the code cache",
 }
 _PREFIXES = ("dram=", "clock=", "l2=", "dcache=", "icache=")
@@ -83,7 +83,7 @@ def _check_contradictions(changes: Sequence[str]) -> None:
         if name in ("dcache", "icache") and (match := _SWITCHED.fullmatch(value)):
             other = told.setdefault((name, match[2]), change)
             if other != change:
-                raise UserError(f"'{other}' and '{change}' exclude each other", hint="one of both")
+                raise UserError(f"'{other}' and '{change}' exclude each other", hint="use one of them")
 
 
 # ---- memory ----
@@ -107,7 +107,7 @@ def _dram(made: Changed, value: str) -> Changed:
             made = _bandwidth(made, int(match[1]) * _RATE_UNITS[match[2]], part)
         else:
             raise UserError(
-                f"'{printable(value)}' is not a memory",
+                f"'{printable(value)}' is not a valid memory speed",
                 hint="for example dram=2x, dram=120ns, dram=800MB/s or dram=120ns,800MB/s",
             )
     return made
@@ -116,7 +116,7 @@ def _dram(made: Changed, value: str) -> Changed:
 def _factor(match: re.Match[str], change: str) -> Fraction:
     factor = Fraction(int(match[1]) * 1000 + int((match[2] or "").ljust(3, "0")), 1000)
     if not factor:
-        raise UserError("the factor of speed must be positive", hint=f"{change.partition('=')[0]}=2x")
+        raise UserError("the speed factor must be positive", hint=f"{change.partition('=')[0]}=2x")
     return factor
 
 
@@ -130,13 +130,13 @@ def _faster_memory(made: Changed, factor: Fraction, said: str) -> Changed:
 def _latency(made: Changed, ns: int) -> Changed:
     costs = made.core.costs
     if not costs.read_ns.value:
-        raise UserError(f"core {made.core.name} waits for no memory: costs.read_ns is 0")
+        raise UserError(f"core {made.core.name} never waits for memory: costs.read_ns is 0")
     scale = Fraction(ns, costs.read_ns.value)
     names = [*_OF_LATENCY, *(("stream_read_ns",) if _has_no_prefetcher(costs) else ())]
     figures = {name: round(getattr(costs, name).value * scale) for name in names}
     told = (
         f"a line out of memory takes {ns} ns, not {costs.read_ns.value}, and accesses past the caches as "
-        "much more or less; what is written takes as long as before"
+        "much more or less; writes take as long as before"
     )
     return made.also(_with_costs(made.core, figures), told)
 
@@ -153,7 +153,7 @@ def _bandwidth(made: Changed, bytes_per_s: int, said: str) -> Changed:
     figures = {"written_line_ns": line_ns}
     told = f"lines are written at {said}"
     if _has_no_prefetcher(costs):
-        told += f"; {made.core.name} fetches nothing ahead, so that reads are a matter of latency"
+        told += f"; {made.core.name} does not prefetch, so reads depend on latency alone"
     else:
         figures["stream_read_ns"] = min(line_ns, costs.read_ns.value)
         told += ", and read where one follows the other"
@@ -179,7 +179,8 @@ def _clock(made: Changed, value: str) -> Changed:
         hz = round(_factor(match, "clock=") * _HZ_UNITS[match[3]])
     else:
         raise UserError(
-            f"'{printable(value)}' is not a clock", hint="for example clock=600MHz, clock=1.2GHz, clock=2x"
+            f"'{printable(value)}' is not a valid clock",
+            hint="for example clock=600MHz, clock=1.2GHz, clock=2x",
         )
     told = (
         f"the core runs at {_megahertz(hz)}, not {_megahertz(now)}, all the time; memory is as fast as before"
@@ -202,7 +203,9 @@ def _l2(made: Changed, value: str) -> Changed:
     core, match = made.core, _SIZE.fullmatch(value)
     second = core.caches.second
     if value != "off" and not match:
-        raise UserError(f"'{printable(value)}' is not a second cache", hint="l2=off, or a size as in l2=512K")
+        raise UserError(
+            f"'{printable(value)}' is not a valid second cache", hint="l2=off, or a size as in l2=512K"
+        )
     if not isinstance(second, Cache):
         raise UserError(
             f"core {core.name} has no second cache",
@@ -236,7 +239,7 @@ def _switched(side: str, title: str) -> Callable[[Changed, str], Changed]:
 
 _ASIDE: dict[tuple[str, bool], tuple[str, ...]] = {
     ("data", True): (
-        "what switches it on, its page tables and its cleaning by the software take no time",
+        "switching it on, its page tables and cleaning it by software take no time",
         "memory inside the chip stays uncached",
     ),
 }

@@ -76,11 +76,11 @@ class Remote:
     def _answer(self) -> str:
         while (byte := self._stream.read(1)) != b"$":
             if not byte:
-                raise ValueError("it hung up")
+                raise ValueError("it closed the connection")
         data = bytearray()
         while (byte := self._stream.read(1)) != b"#":
             if not byte:
-                raise ValueError("it hung up")
+                raise ValueError("it closed the connection")
             data += byte
         if int(self._stream.read(2), 16) != sum(data) & 255:
             raise ValueError("the checksum is wrong")
@@ -107,7 +107,7 @@ class Remote:
         """What a register holds. Raises ToolError for one that cannot be read."""
         said = self.ask(f"p{register.number:x}")
         if not re.fullmatch(r"(?:[0-9a-f]{2})+", said):
-            raise ToolError(f"QEMU's gdbstub does not tell register {register.name}: '{said[:40]}'")
+            raise ToolError(f"QEMU's gdbstub does not report register {register.name}: '{said[:40]}'")
         return int.from_bytes(bytes.fromhex(said), "little")
 
     def _file(self, name: str) -> str:

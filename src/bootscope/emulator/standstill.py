@@ -102,10 +102,10 @@ def _wait(child: subprocess.Popen[bytes], paused: Path, log: Path, info: BootInf
         if child.poll() is not None:
             said = log.read_bytes()[-400:].decode("utf-8", "replace").strip()
             raise ToolError(
-                f"boot {info.boot_id}, booted again, ended before that moment: {said or 'no reason'}"
+                f"boot {info.boot_id}, booted again, ended before that moment: {said or 'no reason given'}"
             )
         if time.monotonic() > until:
-            raise ToolError(f"boot {info.boot_id}, booted again, does not come to that moment")
+            raise ToolError(f"boot {info.boot_id}, booted again, does not reach that moment")
         time.sleep(_POLL_S)
 
 
@@ -123,7 +123,7 @@ def _same(info: BootInfo, path: Path, first: list[stream.Record], at_ns: int) ->
     # What belongs to the moment itself may be there or not.
     if again != known[: len(again)] or len(again) < written:
         raise ToolError(
-            f"boot {info.boot_id}, booted again, was another boot",
+            f"boot {info.boot_id}, booted again, differs from its recording",
             hint="was QEMU, or an image, changed in between? record it again",
         )
     return len(again)

@@ -176,11 +176,11 @@ def _counted(info: BootInfo, power: qemu.Power, counts: Path, first: list[stream
     if not counts.exists() or not power.stream.exists():
         said = power.log.read_bytes()[-400:].decode("utf-8", "replace").strip()
         raise ToolError(
-            f"the counting pass of boot {info.boot_id} did not come to its end: {said or 'no reason'}"
+            f"the counting pass of boot {info.boot_id} did not complete: {said or 'no reason given'}"
         )
     if not counted.same_boot(first, stream.read(power.stream)):
         raise ToolError(
-            f"the counting pass of boot {info.boot_id} was another boot",
+            f"the counting pass of boot {info.boot_id} differs from its recording",
             hint="was QEMU, or an image, changed in between? record it again",
         )
     return counts.read_bytes()

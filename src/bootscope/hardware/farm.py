@@ -172,7 +172,7 @@ class Place:
             return plain
         there = remote_capture.is_port(path)
         if auto and not (there and is_host(exporter)):
-            return self._over_the_network(plain, "the farm does not say which port of which computer it is")
+            return self._over_the_network(plain, "the farm does not name the port and its computer")
         self._network = plain if auto else None
         host = exporter if auto else wished
         port = Console(kind="serial", port=path, rate=plain.rate) if there else plain
@@ -257,7 +257,7 @@ def places(coordinator: str, client: str = "") -> tuple[str, ...]:
     try:
         answer = worker.ask("places")
     except Gone as error:
-        raise BoardError(f"labgrid does not tell the places of {printable(coordinator)}: {error}") from error
+        raise BoardError(f"labgrid cannot list the places of {printable(coordinator)}: {error}") from error
     finally:
         worker.close()
     if "error" in answer:

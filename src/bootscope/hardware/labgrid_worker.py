@@ -113,7 +113,7 @@ class Worker:
             raise Refused("away", "the coordinator has closed the connection")
         found = self.session.places.get(self.place)
         if found is None:
-            raise Refused("lost", f"there is no place {self.place} any more")
+            raise Refused("lost", f"the place {self.place} no longer exists")
         return found
 
     def find(self, name: str) -> str:

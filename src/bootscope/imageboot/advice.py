@@ -79,8 +79,8 @@ def _of_kaslr(run: RunInfo, seen: _Seen) -> Iterator[str]:
         handed = run.board.boot_loader.by_emulator
         where = "--append nokaslr" if handed else "put nokaslr into the boot loader's menu"
         yield (
-            "the kernel ran, and none of its functions was seen: it runs at other addresses than it was "
-            f"linked to (KASLR), so that views cannot name them: {where}"
+            "the kernel ran, but none of its functions was seen: it runs at addresses other than those it "
+            f"was linked to (KASLR), so views cannot name them: {where}"
         )
 
 
@@ -90,7 +90,7 @@ def _of_interface(seen: _Seen) -> Iterator[str]:
     if names:
         yield (
             f"init waited for the network interface {', '.join(names)}, and the board has none: a product "
-            "that has it does not wait so long"
+            "that has it waits less"
         )
 
 
@@ -128,13 +128,13 @@ def _of_end(run: RunInfo, boot: StoredBoot, seen: _Seen) -> Iterator[str]:
     if seen.says(_NO_ROOT):
         yield f"the root file system was not found; the board {_card_words(run)}"
     elif seen.says(_LOCKED, last=True):
-        yield "the root file system is encrypted, and nobody can type its passphrase: give one that is not"
+        yield "the root file system is encrypted, and no passphrase can be typed: use one without encryption"
     elif seen.says(_NO_INIT):
         yield "the root file system has no init that runs: is it for this architecture?"
     elif boot.info.ended in (BootEnd.HANG, BootEnd.LIMIT, BootEnd.TIMEOUT):
         yield (
-            f"{run.until} did not come: a recording may end elsewhere: --until init, --until process:NAME, "
-            "--until-text TEXT; --board-timeout and --hang-timeout say how long to wait"
+            f"{run.until} was not reached; other ends of a recording: --until init, --until process:NAME, "
+            "--until-text TEXT; --board-timeout and --hang-timeout set how long to wait"
         )
 
 

@@ -76,13 +76,13 @@ def _has_units(image: Image) -> bool:
 def unseen(made: Subject, got: Given, why_no_layout: str) -> list[str]:
     """What views cannot know of a boot, and why."""
     if not made.programs.kernel.functions:
-        why = got.kernel.symbols.note or "it holds none"
+        why = got.kernel.symbols.note or "it contains none"
         return [
-            f"no symbols of the kernel: {why}: its processes, initcalls and functions are not seen; name its "
+            f"no symbols of the kernel: {why}: processes, initcalls and functions are not shown; name its "
             "System.map or vmlinux, too"
         ]
     if not made.programs.layout:
-        return [f"{why_no_layout}: names of processes, drivers and files are not seen"]
+        return [f"{why_no_layout}: names of processes, drivers and files are not shown"]
     return []
 
 

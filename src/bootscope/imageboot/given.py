@@ -102,7 +102,7 @@ def of_disk(image: Image, board: Board) -> Given:
     known = image.understood
     if image.disk is None:
         raise UserError(
-            f"{printable(known.name)} has no table of partitions: firmware finds nothing to boot there",
+            f"{printable(known.name)} has no partition table: firmware finds nothing to boot there",
             hint="--through kernel, which starts the kernel itself; or the disk image that the build made",
         )
     file, kernel, opened, symbols = _kernel(image, board)
@@ -120,7 +120,7 @@ def of_disk(image: Image, board: Board) -> Given:
         command_line=words,
         taken=(
             f"card: the disk image, as {sd_card.DISK}",
-            f"kernel, by what the image says: {_place(kernel)}, {kernel.version or 'of an unknown version'}",
+            f"kernel, according to the image: {_place(kernel)}, {kernel.version or 'of an unknown version'}",
             *_words_from(known, words, ""),
         ),
         notes=(*_doubts(known, board, words, store, by_kernel=False), *known.problems),
@@ -158,7 +158,7 @@ def check_architecture(known: Understood, board: Board) -> None:
         fitting = [name for name in board_names() if load_board(name).architecture == known.architecture]
         raise UserError(
             f"the image is for {known.architecture}, the board {board.name} for {board.architecture}",
-            hint=f"--board {fitting[0]}" if fitting else f"no board here is for {known.architecture}",
+            hint=f"--board {fitting[0]}" if fitting else f"bootscope has no board for {known.architecture}",
         )
 
 
@@ -166,7 +166,7 @@ def _no_kernel(known: Understood) -> UserError:
     several = [_place(kernel) for kernel in known.kernels]
     if several:
         return UserError(
-            f"nothing says which kernel boots: {printable(listed(several))}",
+            f"the image does not say which kernel boots: {printable(listed(several))}",
             hint="name the kernel's file first: bootscope image IMAGE -o FOLDER writes what is known",
         )
     why = next((problem for problem in known.problems if "kernel" in problem), "")
@@ -259,7 +259,7 @@ def _taken(words: str) -> str:
     """A command line. Raises UserError for more than a kernel takes."""
     if len(words.encode()) > _MOST_WORDS_BYTES or not words.isprintable():
         raise UserError(
-            f"a command line of {len(words.encode()):,} bytes, or with unprintable characters, is not taken",
+            f"the command line ({len(words.encode()):,} bytes) is too long, or has unprintable characters",
             hint=f"at most {_MOST_WORDS_BYTES:,} bytes",
         )
     return words
@@ -275,7 +275,7 @@ def _cut(words: str) -> str:
 
 
 def _words_from(known: Understood, words: str, added: str) -> list[str]:
-    source = known.command_line_from or "nothing in the image tells one"
+    source = known.command_line_from or "nothing in the image: it has none"
     told = [f"command line: {words or 'empty'}", f"  from {source}"]
     return [*told, f"  added: {added}"] if added else told
 
@@ -286,12 +286,12 @@ def _doubts(known: Understood, board: Board, words: str, store: Store | None, by
     told = []
     if by_kernel and not _RATE.search(words) and (not consoles or consoles[-1] == port):
         told.append(
-            "no boot loader set the rate of the serial port, and the command line names none: Linux takes a "
+            "no boot loader set the rate of the serial port, and the command line names none: Linux uses a "
             f"slow one: --append console={port},115200"
         )
     if consoles and consoles[-1] != port and consoles[-1] not in _ALWAYS:
         told.append(
-            f"console={consoles[-1]}: the board's serial port is {port}, so that the console may stay "
+            f"console={consoles[-1]}: the board's serial port is {port}, so the console may stay "
             f"silent: --append console={port},115200"
         )
     root = next(iter(_ROOT.findall(words)[::-1]), "")

@@ -30,7 +30,7 @@ def of_kernel(got: Given, board: Board, runner: Runner) -> tuple[dict[str, int],
     if types:
         found = types.offsets(f"{struct}.{name}" for struct, names in _WANTED.items() for name in names)
         return found, ""
-    why = "the kernel does not say where its structures have their members (CONFIG_DEBUG_INFO_BTF)"
+    why = "the kernel does not describe the layout of its structures (CONFIG_DEBUG_INFO_BTF)"
     folder = _built_in(got)
     if folder is None:
         return {}, why

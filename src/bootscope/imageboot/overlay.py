@@ -33,7 +33,7 @@ def card_bytes(image_bytes: int) -> int:
     if wanted > sd_card.MOST_BYTES:
         raise UserError(
             f"the image has {size(image_bytes)}, and no card is larger than {size(sd_card.MOST_BYTES)}",
-            hint="cut the image behind its last partition",
+            hint="truncate the image after its last partition",
         )
     return wanted
 

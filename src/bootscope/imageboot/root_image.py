@@ -124,7 +124,7 @@ def _made(items: list[_Item], folder: Path) -> Path:
     tools.require("mkfs.ext4", "debugfs")
     bytes_ = sum(-(-item.source.stat().st_size // _BLOCK) * _BLOCK for item in items if item.source)
     if bytes_ > _MOST_BYTES:
-        raise UserError(f"a root file system of more than {_MOST_BYTES:,} bytes is not taken")
+        raise UserError(f"the root file system has more than {_MOST_BYTES:,} bytes, the limit")
     image = folder / "root.img"
     with image.open("wb") as out:
         out.truncate(sd_card.size_for(int(bytes_ * _SHARE) + len(items) * _BLOCK // 2 + _ROOM_BYTES))

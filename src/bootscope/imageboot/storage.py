@@ -54,10 +54,10 @@ def of_image(image: Image, board: Board, symbols: list[Symbol]) -> Store:
         return Store(board, sd_card.DISK, (why,))
     others = known.lacking(virtio_disk.DRIVERS)
     if others:
-        return Store(board, sd_card.DISK, (f"{why}, nor for a disk of virtio's ({_symbols(others)})",))
+        return Store(board, sd_card.DISK, (f"{why}, nor for a virtio disk ({_symbols(others)})",))
     disk = VirtioDisk(base=board.direct.disk)
     made = msgspec.structs.replace(board, devices={**board.devices, _NAME: disk}, storage=_NAME)
-    told = f"{why}: it gets a disk of virtio's, {virtio_disk.DISK}, at the card's cost, which no product has"
+    told = f"{why}: it gets a virtio disk, {virtio_disk.DISK}, at the card's cost; no product has that"
     return Store(made, virtio_disk.DISK, (told,))
 
 

@@ -94,7 +94,7 @@ def goal(
     if not until:
         until, why = _best(image, board.console_called(board.console).linux_name)
         if until == "init" and not symbols:
-            until, why = INIT_SAID, f"the kernel's word that it starts init, since it has no symbols; {why}"
+            until, why = INIT_SAID, f"the kernel's message that it starts init, as it has no symbols; {why}"
     there = [stage.milestone for stage in board.boot_loader.stages if stage.milestone]
     known = tuple(m for m in MILESTONES if m in there and (m != "application" or process))
     watched = Watched(process, texts, (*known, *texts, *calls), image_at, calls=calls, late_entry=late_entry)
@@ -104,7 +104,7 @@ def goal(
 def _checked(text: str) -> bytes:
     data = text.encode("utf-8", "surrogateescape")
     if not 0 < len(data) <= _LONGEST_BYTES:
-        raise UserError(f"a text to wait for has 1 to {_LONGEST_BYTES} bytes, this one {len(data)}")
+        raise UserError(f"a text to wait for must have 1 to {_LONGEST_BYTES} bytes, not {len(data)}")
     return data
 
 
@@ -118,8 +118,8 @@ def _best(image: Image, port: str) -> tuple[str, str]:
         if _asks_for_name(files, table, port):
             return LOGIN, "the first login prompt: the root file system has one"
         if re.search(_ASKS.format(port=re.escape(port)), table, re.MULTILINE):
-            return SHELL, "BusyBox's offer of a shell: /etc/inittab has one"
-    why = f"no login prompt on {port} is seen in" if roots or early else "nothing can be read of"
+            return SHELL, "BusyBox's shell prompt: /etc/inittab has one"
+    why = f"no login prompt on {port} was found in" if roots or early else "nothing could be read of"
     return "init", f"the start of init: {why} the root file system"
 
 

@@ -43,7 +43,7 @@ def bisected(out: Console, session: DifferenceSession, found: Sequence[Shown]) -
         if before and after:
             out.print(Text(f"more: bootscope compare {before} {after}", "dim"), soft_wrap=True)
     if not found:
-        out.print("no difference costs or saves that much by itself")
+        out.print("no single difference costs or saves that much")
     out.print()
     out.print(Text(work(session), "dim"), soft_wrap=True)
 
@@ -63,9 +63,9 @@ def _details(session: DifferenceSession, one: Shown) -> Iterator[str]:
         yield f"of {signed(whole)} between good and bad"
     by_ns = session.question.by_ns
     if culprit.ns is not None and by_ns and not session.question.every and culprit.ns < by_ns:
-        yield f"less than {span(by_ns)}: several cost the rest (--all --by with less finds them)"
+        yield f"less than {span(by_ns)}: several cost the rest (--all with a smaller --by finds them)"
     if len(culprit.units) > 1:
-        yield "it may be any of these, or several: combinations between them do not build or boot"
+        yield "it may be one or several of these: combinations of them do not build or boot"
         yield from _list(culprit.units)
     else:
         yield from (f"together with {visible(words, _WIDE)}" for words in culprit.units[0].more[:_MOST])
@@ -75,13 +75,13 @@ def _details(session: DifferenceSession, one: Shown) -> Iterator[str]:
         yield from (f"  {visible(words, _WIDE)}" for words in one.moved[:_MOST])
         yield from _more(len(one.moved))
     if culprit.company:
-        yield "only beside:"
+        yield "only together with:"
         yield from _list(culprit.company)
     if culprit.needs:
         yield "needed for it, in both boots:"
         yield from _list(culprit.needs)
     if not culprit.sure:
-        yield "measured beside other differences: by itself it costs less, or does not boot"
+        yield "measured together with other differences: alone it costs less, or does not boot"
 
 
 def _list(units: Sequence[Unit]) -> Iterator[str]:
@@ -98,7 +98,7 @@ def work(session: DifferenceSession) -> str:
     """How much was built and booted, and how long it took."""
     tried = list(session.tried.values())
     vain = len(session.new - session.asked)
-    ahead = f"; {vain} of them ahead, and not needed" if vain else ""
+    ahead = f"; {vain} of them started early and not needed" if vain else ""
     return f"{session.inputs.words}: {work_of(tried)}{ahead}"
 
 

@@ -56,7 +56,7 @@ def show(out: Console, known: Understood) -> None:
 def _title(known: Understood) -> str:
     table = f", {_TABLES.get(known.table, known.table)}" if known.table else ""
     layers = f", packed: {', then '.join(known.layers)}" if known.layers else ""
-    wanted = f", for {known.architecture}" if known.architecture else ", for which CPU is not known"
+    wanted = f", for {known.architecture}" if known.architecture else ", for an unknown CPU"
     count = f", {size(known.size_bytes)}" if known.size_bytes else ""
     return printable(f"{known.name}: {known.kind}{count}{layers}{table}{wanted}")
 
@@ -97,14 +97,14 @@ def _kernels(out: Console, kernels: Sequence[Kernel]) -> None:
         packed = f", {', then '.join(kernel.compressions)}" if kernel.compressions else ""
         unpacked = f", unpacked {size(kernel.unpacked_bytes)}" if packed and kernel.unpacked_bytes else ""
         form = f"{' in '.join(reversed(kernel.forms))}{packed}, {size(kernel.size_bytes)}{unpacked}"
-        title = f"kernel {_place(kernel.place)}: {kernel.version or 'version not known'}"
-        out.print(Text(printable(f"{title}, {kernel.architecture or 'CPU not known'}, {form}")))
+        title = f"kernel {_place(kernel.place)}: {kernel.version or 'version unknown'}"
+        out.print(Text(printable(f"{title}, {kernel.architecture or 'CPU unknown'}, {form}")))
         rows = [
             ("banner", kernel.banner and f"Linux version {kernel.banner}"),
             ("symbols", _symbols(kernel.symbols)),
             ("build id", kernel.build_id),
             ("debug files", ", ".join(kernel.debug_files)),
-            ("configuration", kernel.config or "not found: whether it has KASLR is not known"),
+            ("configuration", kernel.config or "not found: KASLR may be on or off"),
             ("KASLR", _KASLR[kernel.kaslr]),
             ("built-in command line", kernel.command_line),
             *(("note", note) for note in kernel.notes),

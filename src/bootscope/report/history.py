@@ -90,10 +90,10 @@ def _marks(found: Series, of: Sequence[int], width: int, wide: int) -> list[Text
 
 def _print_changes(out: Console, found: Series, changes: Sequence[Change], smaller: int) -> None:
     if not found.changes:
-        out.print("no change" if found.exact else "no change is shown")
+        out.print("no change" if found.exact else "no change shown")
         return
     p = () if found.exact else (">p",)
-    spare = ("p", "what it says", "before s", "most in", "when")
+    spare = ("p", "subject", "before s", "most in", "when")
     table = make_table(
         f"={found.by}",
         ">change",
@@ -102,7 +102,7 @@ def _print_changes(out: Console, found: Series, changes: Sequence[Change], small
         *p,
         "=most in",
         "=when",
-        "<what it says",
+        "<subject",
         spare=spare,
     )
     for change in changes:

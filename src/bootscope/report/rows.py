@@ -76,7 +76,7 @@ def _answers(rows: Rows) -> Iterator[str]:
         yield f"the whole boot: at least {span(sums['floor_ns'])}, today {span(sums['today_ns'])}, {times}"
     if rows.name == "console" and sums.get("lines"):
         lines = f"{sums['quiet_lines']} of {sums['lines']} lines, {span(sums['quiet_ns'])}"
-        yield f"with quiet the kernel would keep back {lines} of {span(sums['cost_ns'])}"
+        yield f"with quiet the kernel would suppress {lines} of {span(sums['cost_ns'])}"
 
 
 def _heading(column: Column) -> str:

@@ -85,7 +85,7 @@ def _verdict(found: Soaked) -> Iterator[str]:
     """What came of it, in sentences."""
     until, cuts = found.run.info.until, found.cuts
     if found.reached_ns is None:
-        yield f"the card as it was built does not come to {until}: nothing to soak"
+        yield f"the card as built does not reach {until}: nothing to soak"
         return
     over = [(cut.reached_ns - found.reached_ns, n) for n, cut in enumerate(cuts, 1) if cut.reached_ns]
     tally = Counter(one.state.verdict.value for cut in cuts for one in cut.left)

@@ -102,8 +102,8 @@ def _same_boots(boots: SampleSet) -> str:
     if ended == total:
         return f"All {total} boots of this run are the same to the nanosecond."
     if ended == 1:
-        return f"1 of the {total} boots of this run came to its end."
-    return f"{ended} of the {total} boots of this run came to their end; they are the same to the nanosecond."
+        return f"1 of the {total} boots of this run completed."
+    return f"{ended} of the {total} boots of this run completed; they are the same to the nanosecond."
 
 
 def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | None) -> Shown:

@@ -58,12 +58,12 @@ def _reasons(workload: Workload) -> list[str]:
     if elsewhere:
         first = f"{listed(elsewhere)} for the first time"
         what = "a first build here" if elsewhere == workload.programs else first
-        found.append(f"{what}, so that the figures are those of the reference system on another computer")
+        found.append(f"{what}: the figures are from the reference system on another computer")
     if unknown:
-        found.append(f"how long {listed(unknown)} {'takes' if len(unknown) == 1 else 'take'} is not known")
+        found.append(f"the time for {listed(unknown)} is unknown")
     if workload.continued:
-        what = f"{listed(workload.continued)} {'goes' if len(workload.continued) == 1 else 'go'} on"
-        found.append(f"{what} from an earlier build, which may be much shorter")
+        verb = "continues" if len(workload.continued) == 1 else "continue"
+        found.append(f"{listed(workload.continued)} {verb} an earlier build and may take much less")
     return found
 
 

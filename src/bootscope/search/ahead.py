@@ -48,5 +48,5 @@ class Ahead:
         unasked = len(self._done - self._asked)
         return (
             f"{len(self._spent_s)} systems, {spent_s:.0f} s of builds and boots; {self.wasted} of them were "
-            f"begun early and not needed ({unasked} completed): {self.wasted_s:.0f} s"
+            f"started early and not needed ({unasked} completed): {self.wasted_s:.0f} s"
         )

@@ -168,8 +168,8 @@ class Bench:
         order = self._order(loaded, run.info.board, run.info.until, 1)
         if order.built.build_id != run.info.build_id:
             raise UserError(
-                f"{run.info.run_id} is of build {run.info.build_id[:12]}, and {loaded.system.name} is build "
-                f"{order.built.build_id[:12]} now: that would be another boot",
+                f"{run.info.run_id} is of build {run.info.build_id[:12]}, but {loaded.system.name} is build "
+                f"{order.built.build_id[:12]} now: it would not be the same boot",
                 hint=instead,
             )
         said, names = _limits_of(boot), run.info.watch

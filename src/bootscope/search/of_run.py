@@ -32,7 +32,7 @@ def techniques_of_run(store: Path, name: str) -> list[str]:
         return []
     if not techniques:
         raise UserError(
-            f"run {name}: it is not known to try techniques",
+            f"run {name}: the techniques that it tried are unknown",
             hint="name the techniques; only runs of `optimize`, and of `try` on a real board, are known",
         )
     return list(techniques)

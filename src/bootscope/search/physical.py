@@ -111,7 +111,7 @@ class PhysicalBench(Bench[BoardVerdict]):
         except BuildFailedError as error:
             return Worth(name, None, f"without it, {error.message}")
         except UserError as error:
-            return Worth(name, None, f"the others cannot be put together without it: {error.message}")
+            return Worth(name, None, f"the others cannot be combined without it: {error.message}")
         return Worth(name, found, "; ".join(found.faults), found.no_slower)
 
     def variant(self, accepted: Iterable[str]) -> Variant:

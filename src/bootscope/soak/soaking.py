@@ -177,7 +177,7 @@ class Soak:
         first_ns = moment(v.evidence, since, "--from").virtual_ns if since else 0
         if first_ns >= last_ns + self._plan.after_ns:
             raise UserError(
-                f"--from {since}: the first boot ends there, and --after gives no time behind it",
+                f"--from {since}: the first boot ends there, and --after leaves no time after it",
                 hint="an earlier moment, or --after 2",
             )
         return first_ns, last_ns + self._plan.after_ns

@@ -18,11 +18,11 @@ _DO = (
         "root= and rootfstype=, the drivers of that device in the kernel, rootwait where it comes late",
     ),
     (r"No working init|No init found", "init=, and a root file system with an init for this processor"),
-    (r"Attempted to kill init", "the first program ended: what it said is in the lines before"),
+    (r"Attempted to kill init", "the first program ended: its output is in the lines before"),
 )
 """Words of a panic, and what to look at (Linux init/do_mounts.c, init/main.c, kernel/exit.c)."""
-_MEND = "mend this first: a boot that fails has no boot time"
-_MEND_BESIDE = "mend this first: what it costs is in the times below"
+_MEND = "fix this first: a boot that fails has no boot time"
+_MEND_BESIDE = "fix this first: its cost is part of the times below"
 _LOADER = "the lines before the prompt say why: a boot command that failed, or a key that was pressed"
 
 

@@ -24,7 +24,7 @@ _LONGEST, _MOST = 50, 200
 """Characters of a line; silences that are looked at, since a log may have a million lines."""
 _LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
 _LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
-_LOOK_EARLY = Cure("no initcall runs there yet: initcall_debug shows nothing of it")
+_LOOK_EARLY = Cure("no initcall runs there yet: initcall_debug cannot show it")
 _LOOK_BUILT = Cure(BUILT.cures.look, BUILT.cures.trim)
 _LOOK_COREBOOT = Cure(console.LOOK_COREBOOT)
 _LOOK_LOADER = Cure("that boot loader's own log level, if it has one")
@@ -37,7 +37,7 @@ _WAITS = ("start-job", "job-timeout", "wait-online", "udev-settle", "kernel-dhcp
 """Kinds that one line is enough for, wherever it stands in a gap."""
 _UNITS, _NAMED = "units", 3
 """A kind of gaps that are one culprit, of which so many are named."""
-_BLAME = "systemd-analyze blame and critical-chain say who waits for whom; import reads both"
+_BLAME = "systemd-analyze blame and critical-chain show which unit waits for which; import reads both"
 _MODULES = r"^kmodloader: {} .*/etc/modules\.d"
 _AT_WORK = (
     (r"^init: - preinit -", r"^procd: - early -", "failsafe"),

@@ -160,7 +160,7 @@ def _not_unpacked(known: Inventory) -> str | None:
     packed = [name for name, image in known.images.items() if image.kind == "compressed"]
     packed += [load.file for load in known.loader.loads if re.search(r"\.(?:gz|lz4|lzma|xz|zst)$", load.file)]
     if packed:
-        return f"{packed[0]} is compressed, and the SPL has no decompression"
+        return f"{packed[0]} is compressed, and the SPL cannot decompress it"
     return "" if any(image.kind == "Image" for image in known.images.values()) else None
 
 

@@ -77,8 +77,8 @@ def _many_boards(known: Inventory) -> str:
             groups[match[1]].append(name)
     largest = max(groups.values(), key=len, default=[])
     if len(families) > 1:
-        return f"it is for {len(families)} families of chips: {listed(families)}"
-    return f"it is for {len(largest)} chips: {listed(largest)}" if len(largest) > 1 else ""
+        return f"it supports {len(families)} families of chips: {listed(families)}"
+    return f"it supports {len(largest)} chips: {listed(largest)}" if len(largest) > 1 else ""
 
 
 _TRACERS = (
@@ -120,9 +120,9 @@ def _leftover(known: Inventory) -> str | None:
         return None if symbol is None else ""
     image = next((i for i in known.images.values() if "zImage" in (i.kind, i.payload)), None)
     if image:
-        return "" if image.appended else "CONFIG_ARM_APPENDED_DTB=y, and no tree behind the zImage"
+        return "" if image.appended else "CONFIG_ARM_APPENDED_DTB=y, and no device tree behind the zImage"
     handed = [words for words in known.loader.called("bootz", "bootm") if len(words) > 3]
-    return f"CONFIG_ARM_APPENDED_DTB=y, and {BUILT.title} hands a tree over" if handed else None
+    return f"CONFIG_ARM_APPENDED_DTB=y, and {BUILT.title} passes a device tree" if handed else None
 
 
 _BLOCK_ROOT = re.compile(

@@ -136,7 +136,7 @@ def _impossible(known: Inventory) -> str:
 
 def _why_impossible(count: int, said_ns: int, found: re.Match[str]) -> str:
     if not said_ns:
-        return "nothing is read in no time"
+        return "a read takes more than 0 ms"
     rate = count * 1_000_000_000 // said_ns
     if rate > _NO_CARD_BYTES_PER_S:
         return f"{size(rate)}/s is more than a card or a flash gives"

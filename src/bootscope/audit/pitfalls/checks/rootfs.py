@@ -189,7 +189,7 @@ def _shells(known: Inventory) -> str:
     # A dot before the script's name reads it into the same shell.
     if any(start_lines(known, r"(?:^|[\s;&|])\. +[\"']?(?:\$|/etc/)")):
         return ""
-    return f"{len(scripts)} start scripts, each in a shell of its own"
+    return f"{len(scripts)} start scripts, each in its own shell"
 
 
 check("app-as-init", Part.COMMAND_LINE)(application_as_init)
