@@ -122,7 +122,8 @@ COMPARISONS = (
         "ftrace: events of initcalls, all of sched:*",
         Variant(ALL_SCHED, ftrace=True),
         Variant(ftrace=True),
-        "compared with the same kernel without events; each update of a task's run time is a sched_stat_runtime",
+        "compared with the same kernel without events; every update of a task's run time is a "
+        "sched_stat_runtime event",
     ),
     Comparison(
         "ftrace: function_graph below do_one_initcall",

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `bootscope audit` with what a reader says of boots of product-like systems.
+"""Compares `bootscope audit` with what a person found in boots of product-like systems.
 
     python tools/audit_foreign.py FOLDER [NAME ...] [--page docs/audited-logs.md]
 
 FOLDER holds the logs as tools/foreign_logs.py keeps them (NAME.log; `foreign_logs.py FOLDER --fetch` gets
-them); logs of our own are in the checkout. audit_foreign.toml says what costs most in each. An audit is right
+them); our own logs are in the checkout. audit_foreign.toml lists the largest costs of each. An audit is right
 if each of these causes is in its first five rows, and no row is about what the system cannot use. The exit
-code is 0 only if all are. --page writes the table.
+code is 0 only if all audits are right. --page writes the table.
 """
 
 from __future__ import annotations
