@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the collector on the target costs a boot, beside BusyBox' bootchartd: both as init, both exact.
+"""What the collector on the target costs a boot, beside BusyBox's bootchartd: both as init, both exact.
 
-Two systems: `stock`, whose user land takes 3.2 s up to the first frame, and `stock` without the script that
-draws a random seed, which takes 0.7 s, so that starting is most of what a collector does there. All boots
-of a system are of one card image but for the word init= on the kernel's command line. One boot each, as
-emulated time is exact; a boot that the folder of --keep has already is not done again.
+Two systems: `stock`, whose user space takes 3.2 s up to the first frame, and `stock` without the script that
+draws a random seed, whose user space takes 0.7 s, so a collector does little there beyond starting. All boots
+of a system use one card image and differ only in the word init= on the kernel's command line. One boot each,
+because emulated time is exact; a boot that the folder of --keep already has is not repeated.
 
     .venv/bin/python benchmarks/agent_cost.py [--keep FOLDER]
 
-Told are, in ms: the CPU time of the collector's process, what process 1 needs more of it from the start of
-init on (starting the collector, and itself a second time), what the card needs more, and how much later the
-first frame is. The last is no good measure of so little: waits of the boot end with ticks of 10 ms, so that
-a letter more on the command line can move it that far, both ways.
+It prints, in ms: the CPU time of the collector's process; the additional CPU time of process 1 from the start
+of init on (starting the collector, and itself a second time); the additional time of the card; and how much
+later the first frame is. The last is a poor measure of so little: waits of the boot end with ticks of 10 ms,
+so one more letter on the command line can move it that far, in both directions.
 
-Fails when the CPU time of process and process 1 is more than a fifth of that with bootchartd.
+Fails if the CPU time of process and process 1 is more than a fifth of that with bootchartd.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def measure(bench: Bench) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keep", type=Path, help="folder for the recordings, which are not made twice")
+    parser.add_argument("--keep", type=Path, help="folder for recordings; existing ones are not repeated")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         return 0 if measure(Bench(Path(folder), args.keep or Path(folder) / "store")) else 1

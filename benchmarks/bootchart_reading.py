@@ -4,10 +4,10 @@
     .venv/bin/python benchmarks/bootchart_reading.py [--peer FOLDER] [ARCHIVE...]
 
 FOLDER is a checkout of github.com/xrmx/bootchart; without it only our own figures are printed. Without
-archives the fixtures are read, and one of them made longer a hundredfold. Times are the best of five
-readings, in ms of CPU time, from the packed file to processes with their parents; the peer's includes
+archives the fixtures are read, and one of them made a hundred times longer. Times are the best of five
+readings, in ms of CPU time, from the packed file to processes with their parents; the peer's time includes
 its process tree, ours the tracks, tables, kernel log and the count of lines understood. In taskstats
-the peer counts a process anew whenever it starts another program.
+the peer counts a process again whenever it starts another program.
 """
 
 from __future__ import annotations

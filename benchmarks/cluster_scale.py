@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a search gets faster with more workers: a search that a store knows, once more, in simulated time.
+"""Shows how more workers speed up a search: repeats a search from the store in simulated time.
 
     python benchmarks/cluster_scale.py STORE SYSTEM [--workers 1 2 4 8 16 32 50]
 
-The search itself runs, with its own decisions and its own foresight; its outcomes are the journal's, and
-each build with its boot takes as long as it did when it was recorded (host_ms). What was foreseen and never
-recorded takes as long as the median. What a worker fetches and what the client reads takes no time here.
-The critical path is what the search waits for with more workers than it can use: each line of it is a system
-that could not be foreseen sooner.
+The search itself runs, with its own decisions and its own foresight; its outcomes come from the journal, and
+each build with its boot takes as long as when it was recorded (host_ms). A system that was foreseen but never
+recorded takes the median time. Fetching by workers and reading by the client take no time here. The critical
+path is what the search waits for with more workers than it can use: each line of it is a system that could
+not be foreseen sooner.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What packing a kernel in another way comes to: sizes of one kernel, times of recorded boots.
+"""What other kernel compressions cost: sizes of one kernel, times of recorded boots.
 
     python benchmarks/compressors.py [--vmlinux VMLINUX] [RUN ...]
 
 Writes src/bootscope/analysis/compressors.toml, from which `bootscope what-if RUN compression=NAME`
-predicts. Sizes are those of VMLINUX's image, packed as the kernel's own build packs it; the time for a
-byte is the decompress phase of a run divided by the bytes that come out. What neither tells stays as it was.
+predicts. Sizes are those of VMLINUX's image, packed as the kernel's own build packs it; the time per
+byte is the decompress phase of a run divided by the unpacked bytes. What neither gives stays as it is.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def cost(store: Store, name: str) -> tuple[str, int, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What packing a kernel in another way comes to.")
-    parser.add_argument("--vmlinux", type=Path, help="the kernel whose sizes are measured")
-    parser.add_argument("run", nargs="*", help="recorded boots, of kernels packed in different ways")
+    parser = argparse.ArgumentParser(description="Measure what other kernel compressions cost.")
+    parser.add_argument("--vmlinux", type=Path, help="kernel whose sizes are measured")
+    parser.add_argument("run", nargs="*", help="recorded boots of kernels with different compressions")
     args = parser.parse_args()
     known = compressors()
     packed = {name: (c.packed_ppm.value, c.packed_ppm.source) for name, c in known.items()}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kind of root file system comes to, from recorded boots of one small system.
+"""What each kind of root file system costs, from recorded boots of one small system.
 
     python benchmarks/filesystems.py EXT4_RUN RUN ...
 
-The runs differ in nothing but the root file system and its driver. Writes
+The runs differ only in the root file system and its driver. Writes
 src/bootscope/analysis/filesystems.toml, from which `bootscope what-if RUN rootfs=KIND` predicts.
 docs/explain.md says how the runs were made.
 """
@@ -68,9 +68,9 @@ def kind(ground: Ground, mine: set[str], reference: RootReads) -> RootKind:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What each kind of root file system comes to.")
-    parser.add_argument("ext4", help="the recorded boot from ext4")
-    parser.add_argument("run", nargs="+", help="recorded boots of the same system from others")
+    parser = argparse.ArgumentParser(description="Measure what each kind of root file system costs.")
+    parser.add_argument("ext4", help="recorded boot from ext4")
+    parser.add_argument("run", nargs="+", help="recorded boots of the same system from other file systems")
     args = parser.parse_args()
     store = Store(store_dir())
     grounds = [view_of(store, name).ground for name in (args.ext4, *args.run)]

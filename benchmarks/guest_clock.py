@@ -4,8 +4,8 @@
     .venv/bin/python benchmarks/guest_clock.py [--system debian] [--until kernel-entry] [--core cortex-a8]
                                                [-n 5]
 
-Each turn records the system with both clocks, one after the other on the same computer; told are the host
-times, their ratio and its median. Fails when the median is above LIMIT.
+Each turn records the system with both clocks, one after the other on the same computer, and prints the host
+times and their ratio; the median comes last. Fails if the median is above LIMIT.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIMIT = 4
 
 
 def main() -> int:
-    args = options("What the clock of a core costs, as a ratio.")
+    args = options("Measure what the clock of a core costs, as a ratio of host times.")
     loaded = load_system(args.system)
     plain = loaded.system.board
     boards = [load_board(plain), load_board(f"{plain}:core={args.core}:guest-clock=core")]
@@ -41,7 +41,7 @@ def main() -> int:
         for turn in range(1, args.n + 1):
             without, with_ = map(host_ms, boards)
             ratios.append(told(turn, without, "with the clock", with_))
-    return ended(ratios, "one with the clock of a core", LIMIT)
+    return ended(ratios, "a boot with the clock of a core", LIMIT)
 
 
 if __name__ == "__main__":

@@ -43,10 +43,10 @@ TABLE = "## The instruments of the documents"
 SCHEMA = 1
 
 EXPLANATION = (
-    "The last four columns are what the cost consists of, in ms. The CPU column is the instrument's own "
-    "work. What the boot waits for (here: for the card to be found) hides such work, and then idle shrinks "
-    "instead of the milestone moving; waits that begin elsewhere may also end some 10 ms sooner or later, "
-    "so that a small cost can come out with either sign, exact as it is."
+    "The last four columns split the cost, in ms. The CPU column is the instrument's own work. Waits of the "
+    "boot (here: for the card to be found) hide such work: idle time shrinks, and the milestone does not "
+    "move. Waits that begin elsewhere may also end some 10 ms sooner or later, so a small cost can have "
+    "either sign, although it is exact."
 )
 
 FTRACE_CONFIG = ("FTRACE", "FUNCTION_TRACER", "FUNCTION_GRAPH_TRACER", "DYNAMIC_FTRACE", "BLK_DEV_IO_TRACE")
@@ -91,56 +91,57 @@ COMPARISONS = (
         "initcall_debug on the console",
         Variant(f"{LOUD} initcall_debug"),
         Variant(LOUD),
-        "with loglevel=8 in both boots, or its lines would not be printed",
+        "with loglevel=8 in both boots, because its lines would not be printed otherwise",
     ),
     Comparison(
         "initcall_debug in the log only",
         Variant("initcall_debug"),
         STOCK,
-        "the console's log level keeps its lines off the console",
+        "the console log level keeps its lines off the console",
     ),
     Comparison(
         "initcall_debug with quiet",
         Variant("quiet initcall_debug"),
         Variant("quiet"),
-        "with quiet in both boots; what pm-graph and boot-time-wizard ask for",
+        "with quiet in both boots; pm-graph and boot-time-wizard ask for this",
     ),
     Comparison(
         "ftrace compiled in, not used",
         Variant(ftrace=True),
         STOCK,
-        "FUNCTION_TRACER, FUNCTION_GRAPH_TRACER and BLK_DEV_IO_TRACE; most of it is "
+        "FUNCTION_TRACER, FUNCTION_GRAPH_TRACER and BLK_DEV_IO_TRACE; most of the cost is "
         "trace_event_eval_update, which init_blk_tracer waits for",
     ),
     Comparison(
         "ftrace: events of initcalls, switches, wake-ups, processes",
         Variant(EVENTS, ftrace=True),
         Variant(ftrace=True),
-        "against the same kernel without",
+        "compared with the same kernel without events",
     ),
     Comparison(
         "ftrace: events of initcalls, all of sched:*",
         Variant(ALL_SCHED, ftrace=True),
         Variant(ftrace=True),
-        "against the same kernel without; sched_stat_runtime comes with every look at a task's run time",
+        "compared with the same kernel without events; every update of a task's run time is a "
+        "sched_stat_runtime event",
     ),
     Comparison(
         "ftrace: function_graph below do_one_initcall",
         Variant(GRAPH, ftrace=True),
         Variant(ftrace=True),
-        "against the same kernel without; every function that an initcall calls",
+        "compared with the same kernel without; it traces every function that an initcall calls",
     ),
     Comparison(
         "ftrace: function_graph of do_one_initcall, two levels",
         Variant(f"{GRAPH} ftrace_graph_max_depth=2", ftrace=True),
         Variant(ftrace=True),
-        "against the same kernel without; the depth filter is asked at every call all the same",
+        "compared with the same kernel without; the depth filter still runs at every call",
     ),
     Comparison(
         "BusyBox bootchartd as init",
         Variant("init=/sbin/bootchartd"),
         STOCK,
-        "it samples /proc five times a second from the start of user land",
+        "it samples /proc five times a second from the start of user space",
     ),
 )
 
@@ -275,7 +276,7 @@ def page(costs: list[Cost], bench: Bench) -> str:
             "",
             f"    {COMMAND}",
             "",
-            "builds and boots all of it again and writes this page and",
+            "builds and boots everything again and writes this page and",
             "`src/bootscope/analysis/instrument_costs.toml`, which the report cites.",
             "",
             "| instrument | with, ms | without, ms | cost, ms | cost, % | CPU | console | storage | idle |",
@@ -286,8 +287,8 @@ def page(costs: list[Cost], bench: Bench) -> str:
             "",
             *(line for c in costs for line in _item(f"**{c.of.instrument}**: {c.of.note}.")),
             "",
-            "bootscope's own recording of an emulated board adds nothing to board time: it watches from",
-            "outside (what it costs the host: `make bench`).",
+            "bootscope's own recording of an emulated board adds nothing to board time: it observes from",
+            "outside (its cost on the host: `make bench`).",
             "",
         ]
     )

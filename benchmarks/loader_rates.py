@@ -29,9 +29,9 @@ def loading_ns(view: View) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="What U-Boot needs for a kernel with a header.")
-    parser.add_argument("plain", help="the recorded boot of a zImage")
-    parser.add_argument("headed", help="the recorded boot of the same one with a header")
+    parser = argparse.ArgumentParser(description="Measure U-Boot's time for a kernel with a header.")
+    parser.add_argument("plain", help="recorded boot of a zImage")
+    parser.add_argument("headed", help="recorded boot of the same zImage with a header")
     args = parser.parse_args()
     store = Store(store_dir())
     plain, headed = (view_of(store, name) for name in (args.plain, args.headed))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast long logs are read, beside the tools that people use for them, all in one run.
+"""Measures how fast long logs are read, compared with the tools that people use for them, in one run.
 
     .venv/bin/python benchmarks/log_reading.py [--lines N]
         [--grabserial FILE] [--bootgraph FILE] [--pm-graph FILE]
 
-The logs are made of the fixtures (real logs), repeated with later and later stamps. Each reading is a
-process of its own; printed are its wall and CPU time, its peak memory and lines a second. Peers, where
-they are to be found:
+The logs consist of the fixtures (real logs), repeated with increasing time stamps. Each reading runs in its
+own process; its wall and CPU time, peak memory and lines per second are printed. Peers, if they are
+installed:
 
 - grabserial's own loop, which has no way to read a file: lines are fed to it through a pseudo terminal;
 - scripts/bootgraph.pl of the kernel (perl), and pm-graph's bootgraph.py, on a shorter log, since the time
@@ -213,7 +213,7 @@ def peers(args: argparse.Namespace, folder: Path) -> None:
         "with CONFIG_PRINTK_CALLER": dmesg_log(PEER_LINES, caller="[    T1]"),
         "without kallsyms": dmesg_log(PEER_LINES, symbols=False),
     }
-    print(f"\ncalls understood, of those in {PEER_LINES:,} lines")
+    print(f"\nshare of calls understood, in {PEER_LINES:,} lines")
     for name, text in spellings.items():
         path = folder / "short.txt"
         path.write_text(text)
@@ -263,7 +263,7 @@ def main() -> int:
             own = serial(args.grabserial, folder)
             print(own.line())
             ratio = own.cpu_s / own.lines * result.lines / result.cpu_s
-            print(f"  a line takes grabserial {ratio:.0f} x our CPU time")
+            print(f"  grabserial needs {ratio:.0f} x our CPU time per line")
         peers(args, folder)
     return int(missed > 0)
 

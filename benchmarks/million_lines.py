@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `bootscope import` takes for a million lines of each kind of log, beside a plain pass over the file.
+"""Measures `bootscope import` of a million lines of each kind of log, beside a plain pass over the file.
 
     .venv/bin/python benchmarks/million_lines.py [--lines N] [--times N] [--kind WORD] [--json]
 
-The logs are made of a kernel log of ours, of one boot that goes on talking for long, as each tool writes it;
-traces are fixtures over and over with later stamps. Every import is a process of its own, its store an empty
-folder. CPU time is user and system time, the least of `--times` runs; memory is the peak of the process.
-The peer is what a short Python script does with the file: an expression for a stamp on every line, and
-nothing kept. The bounds of the project are 5 s and 500 MB.
+The logs consist of one of our kernel logs, of a single boot that keeps printing, as each tool writes it;
+traces are fixtures repeated with later stamps. Every import is a separate process with an empty folder as its
+store. CPU time is user and system time, the least of `--times` runs; memory is the peak of the process. The
+peer is a short Python script: it searches every line for a time stamp with a regular expression, and keeps
+nothing. The bounds of the project are 5 s and 500 MB.
 """
 
 from __future__ import annotations
@@ -250,8 +250,8 @@ def main() -> int:
     """Prints the table; 1 when a kind misses a bound."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--times", type=int, default=3, help="runs of each, of which the least counts")
-    parser.add_argument("--kind", default="", help="only kinds with this word in their name")
+    parser.add_argument("--times", type=int, default=3, help="runs of each; the fastest counts")
+    parser.add_argument("--kind", default="", help="only kinds whose name contains this word")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes to understand a logic analyser's capture, and how long once that is kept beside it.
+"""How long reading a logic analyser's capture takes: first, and with the kept result beside it.
 
     python benchmarks/pin_reading.py [SECONDS] [SAMPLES_A_SECOND]
 

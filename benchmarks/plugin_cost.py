@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What watching costs: host time of a recorded boot against plain QEMU on the same boot.
 
-Boots the stock system up to the application's message in turn with and without the plugin, and
-prints both times and their ratio. The bound of the project is a ratio of 2.
+Boots the stock system up to the application's message, alternately with and without the plugin, and prints
+both times and their ratio. The project's bound is a ratio of 2.
 
     .venv/bin/python benchmarks/plugin_cost.py [PAIRS]
 """

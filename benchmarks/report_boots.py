@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the report of ten boots is, and how soon it can be used, in headless Chromium.
+"""Measures the size of a report of ten boots, and how soon it can be used, in headless Chromium.
 
     .venv/bin/python benchmarks/report_boots.py [RUN] [--boots N]
 
-RUN is a recording of the emulated board in the store (default: the newest). Such boots are the same to the
-nanosecond, and the page would carry them once; so every time of boot N is stretched by N per mille here: no
-two boots have a number in common. Prints the size of the page, after how long the first timeline has moved as
-asked, and after how long the last boot is there.
+RUN is a recording of the emulated board in the store (default: the newest). Such boots are identical to the
+nanosecond, and the page would hold them only once; so every time of boot N is stretched by N per mille here,
+and no two boots have a number in common. Prints the size of the page, the time until the first timeline has
+moved as asked, and the time until the last boot is there.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main() -> None:
     args = parser.parse_args()
     boot_id, boot = boot_of(Store(store_dir()), args.run)
     if not isinstance(boot, View):
-        sys.exit(f"{boot_id} is not of the emulated board")
+        sys.exit(f"{boot_id} is not a recording of the emulated board")
     text = render(copies(boot, args.boots))
     print(f"{args.boots} boots of {boot_id}: page of {len(text.encode()) / 1e6:.2f} MB")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How smooth the report stays on a made-up boot of 100,000 spans, in headless Chromium.
+"""Measures how smooth the report of a synthetic boot of 100,000 spans is, in headless Chromium.
 
     .venv/bin/python benchmarks/report_scale.py [--spans N]
 
-Prints the size of the page, how long it takes to be ready, and the time of a painting while zooming
-and while moving: the script's own time up to the last drawn pixel (one pixel is read back, so that
-nothing is left for later), and the time between frames as the browser counts them.
+Prints the size of the page, the time until it is ready, and the painting time while zooming and moving:
+the script's own time up to the last drawn pixel (one pixel is read back, so that nothing is postponed), and
+the time between frames as the browser counts them.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--spans", type=int, default=100_000)
     parser.add_argument("--steps", type=int, default=240)
-    parser.add_argument("--keep", type=Path, help="keep the page as this file")
+    parser.add_argument("--keep", type=Path, help="save the page to this file")
     args = parser.parse_args()
     before = time.monotonic()
     text = render([synthetic(args.spans)])

@@ -3,9 +3,9 @@
 
     python benchmarks/serial_loss.py [--seconds 60] [--json]
 
-A generator sends 300,000 bytes a second to a pseudo terminal that does not wait for anybody: what its
-reader has not taken in time is lost, as in the buffer of a serial port. `bootscope record` listens, while
-another process writes to the disk and waits for it, again and again. What was recorded is compared byte by
+A generator sends 300,000 bytes a second to a pseudo terminal that does not wait for its reader: what the
+reader does not take in time is lost, as in the buffer of a serial port. `bootscope record` listens, while
+another process writes to the disk and waits for it, again and again. The recording is compared byte by
 byte.
 """
 
@@ -97,7 +97,7 @@ def measure(seconds: float) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Whether bytes are lost at 3,000,000 baud.")
+    parser = argparse.ArgumentParser(description="Check whether bytes are lost at 3,000,000 baud.")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -105,7 +105,7 @@ def main() -> int:
     if args.json:
         print(json.dumps(found))
     else:
-        told = "every one as it was sent" if found["same"] else "NOT what was sent"
+        told = "all as sent" if found["same"] else "NOT as sent"
         print(f"{found['sent']:,} bytes in {found['seconds']:g} s, {found['lost']:,} lost; "
               f"{found['heard']:,} recorded, {told}")  # fmt: skip
     return 0 if found["same"] else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late a line is that comes through ser2net, as labgrid's exporter runs it, on this computer.
+"""How late lines arrive through ser2net, run as by labgrid's exporter, on this computer.
 
     python benchmarks/serial_server.py [SECONDS_BETWEEN_LINES] [LINES]
 
@@ -59,7 +59,7 @@ def main(gap_s: float, lines: int) -> None:
     speaks = tap.event_record(0, "telnet")
     found = tap.read(tap.MAGIC + speaks + bytes(heard[len(tap.MAGIC) :]))
     if len(found.data) != lines * LINE_BYTES:
-        raise SystemExit(f"{len(found.data)} bytes of {lines * LINE_BYTES} came")
+        raise SystemExit(f"{len(found.data)} of {lines * LINE_BYTES} bytes arrived")
     late, read = [], 0
     for number, at_ns in enumerate(sent, start=1):
         while found.ends[read] < number * LINE_BYTES:
@@ -67,7 +67,7 @@ def main(gap_s: float, lines: int) -> None:
         late.append((found.at_ns[read] - at_ns) / 1e6)
     late.sort()
     middle, most = late[lines // 2], late[lines * 95 // 100]
-    print(f"lateness: median {middle:.1f} ms, 95 of 100 within {most:.1f} ms, all within {late[-1]:.1f} ms")
+    print(f"lateness: median {middle:.1f} ms, 95 % within {most:.1f} ms, all within {late[-1]:.1f} ms")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How exact stamps of console lines are, beside grabserial's in the same run.
+"""How exact the time stamps of console lines are, compared with grabserial's in the same run.
 
     python benchmarks/serial_stamps.py [--lines 600] [--load N] [--grabserial PATH] [--json]
 
 A generator sends lines of 60 bytes, byte by byte as a line of 115200 baud brings them, to two pseudo
-terminals at once; it notes when it sent the first byte of each line. One is listened to by `bootscope
-record`, the other by grabserial, while N processes (default: two for each core) keep all cores busy. The
-error of a stamp is by how much it is later than the byte.
+terminals at once; it notes when it sent the first byte of each line. `bootscope record` listens
+to one, grabserial to the other, while N processes (default: two for each core) keep all cores busy. The error
+of a stamp is how much later it is than the byte.
 
 grabserial is installed into a folder that is thrown away (from PyPI, by hash), unless --grabserial names one.
 """
@@ -183,10 +183,10 @@ def measure(lines: int, load: int, peer: list[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Stamps of console lines, beside grabserial's.")
+    parser = argparse.ArgumentParser(description="Compare time stamps of console lines with grabserial's.")
     parser.add_argument("--lines", type=int, default=600)
     parser.add_argument("--load", type=int, default=2 * (os.cpu_count() or 1))
-    parser.add_argument("--grabserial", help="a grabserial to compare with, as a path")
+    parser.add_argument("--grabserial", help="path of the grabserial to compare with")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

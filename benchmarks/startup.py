@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long one waits for the command: each call as a multiple of what `python -c pass` takes.
+"""How long the command takes to start: each call as a multiple of the time of `python -c pass`.
 
     .venv/bin/python benchmarks/startup.py [--rounds N] [--run RUN] [--check] [NAME ...]
 
-NAMEs choose calls (`help`, `show`, `functions`, `audit`, ...; all without). In every round each call stands
-beside a `python -c pass` of the same interpreter, so that a busy computer slows down both; what is printed
-is the median over the rounds. The calls that read a recording take the newest one of the store, and are left
-out where there is none. A call is made once before it is measured, for what is kept from its first time:
-Python's compiled modules and the recording's index. With --check the status is 1 when one is over its bound.
+NAMEs choose calls (`help`, `show`, `functions`, `audit`, ...; default: all). In every round each call runs
+next to a `python -c pass` of the same interpreter, so that a busy computer slows down both; the median over
+the rounds is printed. Calls that read a recording use the newest one of the store, and are left out if there
+is none. Each call runs once before it is measured, because the first run leaves something for the next ones:
+Python's compiled modules and the recording's index. With --check the status is 1 if one is over its bound.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ def ratio(words: list[str], rounds: int, env: dict[str, str]) -> tuple[float, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="how long one waits for the command")
+    parser = argparse.ArgumentParser(description="Measure how long the command takes to start.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=11, metavar="N")
-    parser.add_argument("--run", metavar="RUN", help="which recording (default: the newest)")
-    parser.add_argument("--check", action="store_true", help="status 1 when a bound is missed")
+    parser.add_argument("--run", metavar="RUN", help="recording to use (default: the newest)")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if a bound is missed")
     args = parser.parse_args()
     # A checkout whose modules are never kept compiled is not what anyone uses.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     known = calls(args.run or newest())
     if "show" not in known:
-        print("no recording in the store: only what needs none")
+        print("no recording in the store: only calls that need none are measured")
     missed = False
     for name in args.names or known:
         words, bound = known[name]

@@ -4,9 +4,9 @@
     .venv/bin/python benchmarks/timing_pass.py [--system debian] [--until kernel-entry] [--core cortex-a8]
                                                [-n 5]
 
-Each turn records the system and counts for the core; told are the host times of boot and pass of each turn,
-their ratio and its median. Both are made one after the other on the same computer, so that the ratio says
-something where times do not. Fails when the median is above LIMIT.
+Each turn records the system, counts for the core, and prints the host times of boot and pass and their ratio;
+the median comes last. Both run one after the other on the same computer, so the ratio is meaningful where
+times are not. Fails if the median is above LIMIT.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMIT = 4
 
 
 def main() -> int:
-    args = options("What the counting pass costs, as a ratio.")
+    args = options("Measure what the counting pass costs, as a ratio of host times.")
     loaded, core = load_system(args.system), load_core(args.core)
     ratios = []
     with tempfile.TemporaryDirectory() as folder:

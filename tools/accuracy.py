@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a core's model with published times of decompressors, and writes docs/accuracy.md.
 
-    python tools/accuracy.py            build the images, count, keep what was counted, write the page
-    python tools/accuracy.py --page     write the page from what is kept
+    python tools/accuracy.py            build the images, count, keep the counts, write the page
+    python tools/accuracy.py --page     write the page from the kept counts
 
 The images are built from the sources of the system `stock`, whose kernel they unpack a piece of: five for
 each table. The emulated board starts each of them without a boot loader: caches and MMU are off then, as they
@@ -172,8 +172,8 @@ def page(measured: published.Measured) -> Iterator[str]:
         about = table.about.replace("CONSTANT", f"{table.constant_ms:,.0f}")
         yield from ("", f"## {table.title}", "", *about.strip().splitlines(), "")
         yield (
-            "| | image, published | here | published, ms | here, ms | ratio | issue, ms | memory, ms | "
-            "2 ns an instruction |"
+            "| | published image, bytes | here, bytes | published, ms | here, ms | ratio | issue, ms | "
+            "memory, ms | ratio at 2 ns an instruction |"
         )
         yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
         for row in published.rows(table, measured):
@@ -190,7 +190,7 @@ def page(measured: published.Measured) -> Iterator[str]:
 
 def _held_out(measured: published.Measured) -> Iterator[str]:
     yield from ("", "## Held out", "", *held_out.ABOUT.strip().splitlines(), "")
-    yield "| fitted to | cycles an instruction | error there | predicted | error | its rows |"
+    yield "| fitted to | cycles per instruction | error of fit | predicted | error | ratio of each row |"
     yield "|---|---:|---:|---|---:|---|"
     for one in held_out.outcomes(published.TABLES, measured):
         there, error = one.medians
@@ -203,15 +203,15 @@ def _held_out(measured: published.Measured) -> Iterator[str]:
 
 def _otherwise(measured: published.Measured) -> Iterator[str]:
     yield from ("", "## What matters", "", *ABOUT.strip().splitlines(), "")
-    yield "| otherwise | table | row | ratio above | ratio then |"
+    yield "| change | table | row | ratio above | ratio with the change |"
     yield "|---|---|---|---:|---:|"
     for one in compared(measured):
         yield f"| {one.title} | {one.table.title} | {one.name} | {one.ratio:.2f} | {one.otherwise:.2f} |"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Compares a core's model with published decompressors.")
-    parser.add_argument("--page", action="store_true", help="count nothing, only write the page")
+    parser = argparse.ArgumentParser(description="Compare a core model with published decompressors.")
+    parser.add_argument("--page", action="store_true", help="only write the page, count nothing")
     args = parser.parse_args()
     if not args.page:
         published.KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(measure()), indent=1) + b"\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/bootscope/cores/accuracy.json, by which `show --core` says how far off a figure may be.
+"""Writes src/bootscope/cores/accuracy.json, from which `show --core` reports how far off a figure may be.
 
     python tools/accuracy_figures.py
 
-It counts nothing: what tools/accuracy.py has kept and the core profiles of today say it all.
+It counts nothing: it uses the counts kept by tools/accuracy.py and the current core profiles.
 """
 
 from __future__ import annotations

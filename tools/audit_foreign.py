@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `bootscope audit` with what a reader says of boots of product-like systems.
+"""Compares `bootscope audit` with what a person found in boots of product-like systems.
 
     python tools/audit_foreign.py FOLDER [NAME ...] [--page docs/audited-logs.md]
 
 FOLDER holds the logs as tools/foreign_logs.py keeps them (NAME.log; `foreign_logs.py FOLDER --fetch` gets
-them); logs of our own are in the checkout. audit_foreign.toml says what costs most in each. An audit is right
+them); our own logs are in the checkout. audit_foreign.toml lists the largest costs of each. An audit is right
 if each of these causes is in its first five rows, and no row is about what the system cannot use. The exit
-code is 0 only if all are. --page writes the table.
+code is 0 only if all audits are right. --page writes the table.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ WHERE = 70
 _MS, _S = 1_000_000, 1_000_000_000
 HEAD = """# Audits of product-like boots
 
-What costs most in boots that other people published, and in one of our own: on the left by reading the
-largest steps of the log and the lines in them, on the right the first five rows of `bootscope audit FILE`.
-Logs are named as repository@commit:path; they are not part of this project. `python tools/audit_foreign.py
-FOLDER` compares the two and fails if a cause is not in the first five rows, or a row is about something
-that the system cannot use; `--page` wrote this page. All figures of an audit are upper bounds.
+The largest costs in boots that other people published, and in one of our own. On the left is what a person
+found by reading the largest steps of the log and the lines in them, on the right are the first five rows of
+`bootscope audit FILE`. Logs are named as repository@commit:path; they are not part of this project. `python
+tools/audit_foreign.py FOLDER` compares the two and fails if a cause is not in the first five rows, or a row
+is about something that the system cannot use; `--page` wrote this page. All figures of an audit are upper
+bounds.
 """
 
 
@@ -89,9 +90,9 @@ def faults(boot: Boot, rows: list[dict[str, Any]]) -> Iterator[str]:
     for what, expression in boot.causes:
         found = next((place for place, words in enumerate(said) if re.search(expression, words)), None)
         if found is None:
-            yield f"not said: {what}"
+            yield f"not reported: {what}"
         elif found >= FIRST:
-            yield f"said in row {found + 1} only: {what}"
+            yield f"reported only in row {found + 1}: {what}"
     for technique in (name for row in rows[:SHOWN] for name in _named(row)):
         yield from (f"impossible: {technique}" for never in boot.never if re.search(never, technique))
 
@@ -114,7 +115,7 @@ def section(boot: Boot, rows: list[dict[str, Any]]) -> str:
     cells = [f"| {_cause(boot, row)} | {shown(row)} |" for row in rows[:FIRST]]
     head = f"\n## {boot.name.removeprefix('tests/fixtures/readers/')}\n\n{boot.kind}. `{boot.source}`\n"
     command = f"`bootscope audit {boot.path.name}`"
-    return "\n".join([head, f"| by reading | {command} |", "|---|---|", *cells, ""])
+    return "\n".join([head, f"| found by reading | {command} |", "|---|---|", *cells, ""])
 
 
 def _cause(boot: Boot, row: Mapping[str, Any]) -> str:
@@ -123,9 +124,9 @@ def _cause(boot: Boot, row: Mapping[str, Any]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Compares audits with what a reader of the logs says.")
-    parser.add_argument("folder", type=Path, help="where the logs are, as NAME.log")
-    parser.add_argument("names", nargs="*", help="only these boots of the list")
+    parser = argparse.ArgumentParser(description="Compare audits with what a person found in the logs.")
+    parser.add_argument("folder", type=Path, help="folder with the logs, as NAME.log")
+    parser.add_argument("names", nargs="*", help="only these boots of the list (default: all)")
     parser.add_argument("--page", type=Path, help="write the table to this page")
     asked = parser.parse_args()
     page, right = [HEAD], 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the collector for 32-bit ARM targets, statically with musl, and copies it where it is wanted.
+"""Builds the collector for 32-bit ARM targets, statically with musl, and copies it to FILE.
 
     python tools/build_agent.py [FILE]
 
-FILE is bootscope-agent in the current folder where none is named.
+The default FILE is bootscope-agent in the current folder.
 """
 
 from __future__ import annotations

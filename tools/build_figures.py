@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a first build of the reference system takes: src/bootscope/builder/figures.json.
+"""Writes how long a first build of the reference system takes: src/bootscope/builder/figures.json.
 
-    bootscope build stock --no-ccache     # with an empty cache, on a computer that does nothing else
+    bootscope build stock --no-ccache     # with an empty cache, on an otherwise idle computer
     .venv/bin/python tools/build_figures.py
 
-Takes it from what the cache (BOOTSCOPE_CACHE) knows of the last time; what the cache does not know stays as
-it is. The time of a step is what its processes spent on CPUs, spread over the cores where it compiles: other
-programs that ran meanwhile do not count.
+The times come from the cache (BOOTSCOPE_CACHE), which keeps those of the last build; steps that the cache
+does not know keep their time. The time of a step is the CPU time of its processes, spread over the cores
+where it compiles: other programs that ran meanwhile do not count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> int:
         took = last(cache_dir(), name)
         if took:
             steps[name] = alone(took)
-        print(f"{name}: {steps.get(name, 'not built here')}")
+        print(f"{name}: {steps.get(name, 'not in the cache')}")
     figures = Figures(MADE_BY, {name: steps[name] for name in STEPS if name in steps})
     FIGURES.write_bytes(msgspec.json.format(msgspec.json.encode(figures), indent=1) + b"\n")
     return 0

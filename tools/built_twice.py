@@ -3,11 +3,11 @@
 
     .venv/bin/python tools/built_twice.py [SYSTEM ...] [--share STEP] [--boot-twice] [--json FILE]
 
-The first build is that in the ordinary cache, made there if need be; only downloads are shared, and the
-results of steps named by --share (a kernel takes 20 minutes of two cores). All files are compared by their
-SHA-256. Then both are recorded, the streams compared, and the milestones printed in ns, for a
-comparison with other computers (docs/exactness.md). --boot-twice records the first build twice, with a busy
-process for every core while it boots. Ends with status 1 where anything differs.
+The first build is the one in the ordinary cache, made there if necessary; only downloads are shared, and the
+results of steps named by --share (a kernel takes 20 minutes on two cores). All files are compared by SHA-256.
+Then both builds are recorded, the streams compared, and the milestones printed in ns, for a comparison with
+other computers (docs/exactness.md). --boot-twice records the first build twice, with a busy process for every
+core while it boots. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the list of Debian packages in the tools container, as the archive has them today.
+"""Writes the list of Debian packages in the tools container, at their current versions in the archive.
 
     python tools/container_lock.py
 
-It takes the packages of bootscope's tools (core/tools.py), what builds need besides, and all that they
-depend on. QEMU is that of the backports, for Debian 12's own is too old.
+The list has the packages of bootscope's tools (core/tools.py), what builds also need, and all their
+dependencies. QEMU comes from the backports, because Debian 12's own is too old.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bootscope says of a log, by its own commands, in the words of foreign_logs.toml."""
+"""What bootscope reports about a log, by its own commands, in the terms of foreign_logs.toml."""
 
 from __future__ import annotations
 

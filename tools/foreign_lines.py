@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a boot log says by plain regular expressions: the second opinion beside bootscope's readers.
+"""Reads a boot log with plain regular expressions: a second opinion next to bootscope's readers.
 
-Nothing here uses bootscope. It only knows lines that programs print of themselves, and three ways of
-stamping a line (a kernel's seconds, a date of syslog, a date of dmesg -T), so it is wrong where a log is
-odd; foreign_logs.toml then says by hand what is right, and why.
+Nothing here uses bootscope. It only knows lines that programs print about themselves, and three kinds of
+time stamps (the kernel's seconds, a syslog date, a date of dmesg -T), so it is wrong where a log is unusual;
+foreign_logs.toml then has the right value, entered by hand, and the reason.
 """
 
 from __future__ import annotations

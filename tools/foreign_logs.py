@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares bootscope with what is true of boot logs that other people published.
+"""Compares bootscope with the known facts of boot logs that other people published.
 
     python tools/foreign_logs.py FOLDER [NAME ...] [--fetch] [--plain] [--list FILE]
 
-FOLDER holds the logs of foreign_logs.toml as NAME.log, each with the content that its sha256 names; --fetch
-gets those that are missing from GitHub. Each log is imported by the command `bootscope import --json` into a
-store that is deleted afterwards. A log is right if the number of boots, and the stages and times of the first
-boot are, and no milestone has a time where the log holds none. The exit code is 0 only if 95 % of logs are
-right, no log has a time that it does not hold, and no import took 3 s.
+FOLDER holds the logs of foreign_logs.toml as NAME.log, each with the sha256 that the list gives; --fetch gets
+missing ones from GitHub. Each log is imported with `bootscope import --json` into a store that is deleted
+afterwards. A log is right if the number of boots, and the stages and times of the first boot are right, and
+no milestone has a time where the log holds none. The exit code is 0 only if 95 % of the logs are right, no
+log gets a time that it does not hold, and no import took 3 s.
 
---plain shows how the list came about: what foreign_lines.py reads must be what the list says, except where a
-reader corrected it (`by_hand`).
+--plain checks how the list was made: what foreign_lines.py reads must match the list, except where a person
+corrected it (`by_hand`).
 
---list reads another list of that form, such as one of logs that bootscope has never seen.
+--list reads another list of the same form, such as one of logs that bootscope has never seen.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def check(logs: list[Foreign], folder: Path) -> bool:
             print("".join(f"         {fault}\n" for fault in faults), end="")
     chips = len({log.kind.partition(";")[0] for log in logs})
     print(f"{right} of {len(logs)} logs right; {chips} chips, {len({log.kind for log in logs})} kinds")
-    print(f"{invented} with a time that they do not hold; {slow} took {LIMIT_S:.0f} s or more")
+    print(f"{invented} with a time that the log does not hold; {slow} took {LIMIT_S:.0f} s or more")
     return bool(logs) and right * 100 >= RIGHT_OF_100 * len(logs) and not slow and not invented
 
 
@@ -151,17 +151,17 @@ def check_plain(logs: list[Foreign], folder: Path) -> bool:
         for fault in faults:
             print(f"{log.name}: {fault}; by hand: {log.by_hand or 'NOT EXPLAINED'}")
     corrected = sum(bool(log.by_hand) for log in logs)
-    print(f"{len(logs)} logs: {corrected} corrected by a reader, {unexplained} differ without a reason")
+    print(f"{len(logs)} logs: {corrected} corrected by hand, {unexplained} differ without a reason")
     return bool(logs) and not unexplained
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Compares bootscope with logs that others published.")
-    parser.add_argument("folder", type=Path, help="where the logs are, as NAME.log")
-    parser.add_argument("names", nargs="*", help="only these logs of the list")
+    parser = argparse.ArgumentParser(description="Compare bootscope with logs that others published.")
+    parser.add_argument("folder", type=Path, help="folder with the logs, as NAME.log")
+    parser.add_argument("names", nargs="*", help="only these logs of the list (default: all)")
     parser.add_argument("--fetch", action="store_true", help="get missing logs from GitHub first")
     parser.add_argument("--plain", action="store_true", help="compare the plain expressions, not bootscope")
-    parser.add_argument("--list", type=Path, default=LIST, metavar="FILE", help="another list of that form")
+    parser.add_argument("--list", type=Path, default=LIST, metavar="FILE", help="another list like it")
     asked = parser.parse_args()
     logs = [log for log in listed(asked.list) if not asked.names or log.name in asked.names]
     if unknown := set(asked.names) - {log.name for log in logs}:

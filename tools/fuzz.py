@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzzes every reader: damaged fixtures and noise, for a time each, in processes of their own.
+"""Fuzzes every reader with damaged fixtures and noise, for a given time each, in separate processes.
 
     python tools/fuzz.py [--seconds 600] [--only NAME]... [--jobs N] [--seed N]
 
-A reader may refuse a file with a UserError and nothing else, must keep its counts in order, and gets
-10 s of CPU time and 500 MB for an input of at most 1 MB. What breaks that is made smaller and kept below
-tests/readers/crashers/READER, where an ordinary test tries it again for ever.
+A reader may refuse a file only with a UserError, must keep its counts consistent, and gets 10 s of CPU time
+and 500 MB for an input of at most 1 MB. Input that breaks these rules is reduced and kept in
+tests/readers/crashers/READER, where an ordinary test tries it again from then on.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def work(name: str, seconds: float, seed: int, current: Path) -> int:
             elif (kind := signature(answers)) not in seen and len(seeds) < MAX_SEEDS and len(case) < 65536:
                 seen.add(kind)
                 seeds.append(case)
-    print(f"{name}: {cases:,} cases, {len(seen)} kinds of answer, {len(found)} ways to break it", flush=True)
+    print(f"{name}: {cases:,} cases, {len(seen)} kinds of answer, {len(found)} kinds of failure", flush=True)
     current.unlink()
     return len(found)
 
@@ -314,11 +314,11 @@ def all_of(names: list[str], seconds: float, seed: int, jobs: int) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Fuzzes every reader.")
-    parser.add_argument("--seconds", type=float, default=600, help="for each reader (default 600)")
+    parser = argparse.ArgumentParser(description="Fuzz every reader.")
+    parser.add_argument("--seconds", type=float, default=600, help="for each reader (default: 600)")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this reader; may be repeated")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="readers at a time")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random numbers")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="readers at the same time")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of the random numbers")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--current", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -329,7 +329,7 @@ def main() -> int:
         f"{len(names)} readers, {args.seconds:g} s each, {args.jobs} at a time, seed {args.seed}", flush=True
     )
     bad = all_of(names, args.seconds, args.seed, args.jobs)
-    print(f"{bad} of {len(names)} readers broke" if bad else f"no reader of {len(names)} broke")
+    print(f"{bad} of {len(names)} readers broke" if bad else f"none of {len(names)} readers broke")
     return 1 if bad else 0
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzzes what `bootscope image` reads: damaged kernels, packages, disks and menus, for a time each.
+"""Fuzzes what `bootscope image` reads: damaged kernels, packages, disks and menus, for a given time each.
 
     python tools/fuzz_images.py [--seconds 60] [--only NAME]... [--seed N]
 
-A reader may refuse data with an error of ours and nothing else, and gets 20 s of CPU time. What breaks that
-is written to the folder named by --keep, made smaller where that is quick.
+A reader may refuse data only with one of bootscope's errors, and gets 20 s of CPU time. Data that breaks
+these rules is written to the folder named by --keep, reduced where that is quick.
 """
 
 from __future__ import annotations
@@ -168,17 +168,17 @@ def fuzz(name: str, target: Target, seeds: list[bytes], seconds: float, seed: in
             path = keep / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
             path.write_bytes(data)
             print(f"{name}: BROKEN: {why}: {path}", flush=True)
-    print(f"{name}: {cases:,} cases, {len(found)} ways to break it", flush=True)
+    print(f"{name}: {cases:,} cases, {len(found)} kinds of failure", flush=True)
     return len(found)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Fuzzes what `bootscope image` reads.")
-    parser.add_argument("--seconds", type=float, default=60, help="for each (default 60)")
+    parser = argparse.ArgumentParser(description="Fuzz what `bootscope image` reads.")
+    parser.add_argument("--seconds", type=float, default=60, help="for each (default: 60)")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--seed", type=int, default=int(time.time()), help="of the random numbers")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="seed of the random numbers")
     parser.add_argument(
-        "--keep", type=Path, default=Path(tempfile.gettempdir()), help="where cases are written"
+        "--keep", type=Path, default=Path(tempfile.gettempdir()), help="folder for the failing cases"
     )
     args = parser.parse_args()
     signal.signal(signal.SIGPROF, out_of_time)
@@ -186,7 +186,7 @@ def main() -> int:
         known = targets(Path(folder))
         chosen = args.only or list(known)
         bad = sum(fuzz(name, *known[name], args.seconds, args.seed, args.keep) for name in chosen)
-    print(f"seed {args.seed}: {bad} ways to break it" if bad else f"seed {args.seed}: nothing broke")
+    print(f"seed {args.seed}: {bad} kinds of failure" if bad else f"seed {args.seed}: nothing broke")
     return 1 if bad else 0
 
 

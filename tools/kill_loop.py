@@ -4,10 +4,10 @@
     python tools/kill_loop.py [--kills 1000] [--seed 1] [--system debian] [--until MILESTONE] [--folder DIR]
 
 Store and cache are in DIR (the sources are taken from the usual cache). Before each run a random step is
-taken out of the cache, so that there is something to build; the run is killed with all that it started,
-between 0 and as many seconds as the last whole run of that verb took. After each kill all steps of the cache
-must have the bytes that they had when they were built, `list` must read all runs, and nothing that was in the
-journal may be gone. At the end each verb must come through undisturbed, with the figure of the beginning.
+removed from the cache, so that there is something to build. The run is killed with all its child processes,
+after a random time of at most the last complete run of that verb. After each kill all steps of the cache must
+have the same bytes as when they were built, `list` must read all runs, and the journal must not have lost an
+entry. At the end each verb must complete undisturbed, with the same figure as at the beginning.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Loop:
         now = path.read_text().splitlines() if path.exists() else []
         for number, line in enumerate(journal):
             if number >= len(now) or now[number] != line:
-                sys.exit(f"line {number + 1} of the journal is gone")
+                sys.exit(f"line {number + 1} of the journal is lost")
         return [line for line in now if _is_whole(line)]
 
 
@@ -142,7 +142,7 @@ def loop_of_kills() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--system", default="debian")
-    parser.add_argument("--until", default="kernel-entry", help="where a boot of `record` ends")
+    parser.add_argument("--until", default="kernel-entry", help="milestone at which boots of `record` end")
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
     parser_of(["build", "record", "optimize", "list"])

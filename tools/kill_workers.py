@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches on a local cluster while a random worker is killed again and again, and says what came of it.
+"""Searches on a local cluster while random workers are killed again and again, and prints the result.
 
     python tools/kill_workers.py [--every 30] [--seed 1] -- optimize debian --cluster local:4:FOLDER --json
 
-Prints the accepted techniques of each search, for a comparison with those of a search that nobody disturbed.
+Prints the accepted techniques of each search, for a comparison with those of an undisturbed search.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def ended(search: subprocess.Popen[str], within_s: float) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--every", type=float, default=30.0, help="seconds between two kills")
+    parser.add_argument("--every", type=float, default=30.0, help="seconds between kills (default: 30)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("words", nargs="+", help="the words of a bootscope that prints JSON")
+    parser.add_argument("words", nargs="+", help="bootscope command line that prints JSON")
     args = parser.parse_args()
     draw, killed, begun = random.Random(args.seed), 0, time.monotonic()
     under_way = threading.Event()

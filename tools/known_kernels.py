@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what the files of the reference kernel are on this computer: tests/lab/known_kernels.json.
+"""Writes tests/lab/known_kernels.json: the files of the reference kernel as built on this computer.
 
     .venv/bin/python tools/known_kernels.py
 
-Builds the stock system first where that was not done. Tests on other computers compare their kernel with it,
-as long as sources and tools are the same (which the id of the build step stands for).
+Builds the stock system first if necessary. Tests on other computers compare their kernel with these files if
+sources and tools are the same (the id of the build step stands for them).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
     python tools/man_pages.py FOLDER
 
-The date in them is that of SOURCE_DATE_EPOCH, so that the same sources give the same pages. Usage is not
-taken from argparse, which words and breaks it differently from Python to Python.
+Their date is that of SOURCE_DATE_EPOCH, so the same sources give the same pages. The usage text does not come
+from argparse, whose wording and line breaks differ between Python versions.
 """
 
 from __future__ import annotations

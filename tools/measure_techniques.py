@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries every technique that bootscope carries out by itself, each alone, and keeps what came of it.
+"""Tries every technique that bootscope carries out by itself, each alone, and keeps the results.
 
     python tools/measure_techniques.py [--system stock] [--only ID ...] [--again] [-n 2]
     python tools/measure_techniques.py --system NAME --together ID ... [--own-base]
@@ -10,14 +10,14 @@ of another system than stock a file of its own, such as measured-systemd.json, f
 after each one, so that it can be stopped at any time; what is there for the same base is not tried again
 unless --again. Takes some hours where nothing was built before: every recipe of the kernel is a build.
 
--n N has so many under way at a time: while one boots, another is built. Boots of the emulated board are
-exact, so that the figures are the same.
+-n N tries N at a time: while one boots, another is built. Boots of the emulated board are exact, so the
+figures are the same.
 
 --together tries those that apply in one build, for systems whose kernel takes long to build, and keeps
-which of them an audit of that boot does not propose any more. --own-base starts from what they are known to
-shorten, as each alone does.
+which of them an audit of that boot no longer proposes. --own-base starts from the systems that the techniques
+are known to shorten, as each alone does.
 
---predict boots nothing: it makes the predictions of what was measured anew, from the recordings without
+--predict boots nothing: it recomputes the predictions for what was measured, from the recordings without
 the techniques, and prints them beside the savings.
 """
 
@@ -123,7 +123,7 @@ def predict_again(rows: dict[str, dict[str, Any]]) -> None:
         found = known.get(_boot(row), [])
         run_id = row["base"] if row["base"] in found else next(iter(found), None)
         if run_id is None:
-            print(f"{spec}: {row['base']} is not here: predicted as before", file=sys.stderr)
+            print(f"{spec}: no recording {row['base']}: prediction unchanged", file=sys.stderr)
             continue
         if run_id not in understood:
             understood[run_id] = facts(store, view(store, store.load(run_id)), cache)
@@ -157,7 +157,7 @@ def _name(run_id: str) -> str:
 def print_errors(kept: Path) -> None:
     """What was predicted and what was measured, the largest error first."""
     rows = list(msgspec.json.decode(kept.read_bytes(), type=Table).rows)
-    print(f"{'technique':32}{'predicted ms':>14}{'saves ms':>11}{'error':>9}")
+    print(f"{'technique':32}{'predicted, ms':>14}{'saving, ms':>11}{'error':>9}")
     for row in sorted(rows, key=lambda row: -abs(error_percent(row) or 0)):
         error = error_percent(row)
         cells = ("" if ns is None else f"{ns / 1e6:,.1f}" for ns in (row.predicted_ns, row.saving_ns))
@@ -167,20 +167,20 @@ def print_errors(kept: Path) -> None:
     strict = median_error_percent(rows, strict=True)
     if found and strict:
         print(
-            f"median of all {strict[1]} that have an effect, those not predicted as 100 %: {strict[0]:.1f} %"
+            f"median error of {strict[1]} with an effect, no prediction counts as 100 %: {strict[0]:.1f} %"
         )
         print(f"median error of {found[1]} predictions: {found[0]:.1f} % of the saving")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Tries every technique, each alone.")
+    parser = argparse.ArgumentParser(description="Try every technique alone.")
     parser.add_argument("--system", default="stock")
-    parser.add_argument("--only", nargs="+", metavar="ID", help="only these techniques")
-    parser.add_argument("--again", action="store_true", help="also what was measured before")
-    parser.add_argument("-n", type=int, default=2, metavar="N", help="so many at a time (default: 2)")
+    parser.add_argument("--only", nargs="+", metavar="ID", help="try only these techniques")
+    parser.add_argument("--again", action="store_true", help="also try what was measured before")
+    parser.add_argument("-n", type=int, default=2, metavar="N", help="tries at the same time (default: 2)")
     parser.add_argument("--together", nargs="+", metavar="ID", help="try these in one build")
-    parser.add_argument("--own-base", action="store_true", help="with --together: from the base of each")
-    parser.add_argument("--predict", action="store_true", help="only make the predictions anew")
+    parser.add_argument("--own-base", action="store_true", help="with --together: use the base of each")
+    parser.add_argument("--predict", action="store_true", help="only recompute the predictions")
     args = parser.parse_args()
     kept = kept_of(args.system)
     table = json.loads(kept.read_text()) if kept.exists() else {"rows": []}

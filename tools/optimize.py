@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizes a reference system and keeps what came of it, for docs/optimized.md and its sisters.
+"""Optimizes a reference system and keeps the result, for docs/optimized.md and similar pages.
 
     python tools/optimize.py [--system NAME] [OPTION of `bootscope optimize` ...]
-    python tools/optimize.py [--system NAME] --page    only writes the page anew from what is kept
+    python tools/optimize.py [--system NAME] --page    only writes the page again from the kept result
 
-Takes up to two hours on two cores. A unit test compares the pages with what is kept, so that they cannot
-grow old.
+Takes up to two hours on two cores. A unit test compares the pages with the kept results, so they
+cannot become outdated.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class Reference:
         return ROOT / "docs" / f"optimized{self.ending}.md"
 
 
-_SEARCH = "[shrink.md](shrink.md) says how the search goes."
+_SEARCH = "[shrink.md](shrink.md) describes the search."
 STOCK = Reference(
     "stock",
     "The reference system, optimized",
     "",
     "the SPL's start",
     (
-        "It chose among the techniques that a search of all (`make optimize`, 178 systems) had kept on",
-        "2026-11-22 at 0.473 s, all ways to compress the kernel, and techniques that came later. The",
-        f"emulated board is exact, so that the same versions give the same figures. {_SEARCH}",
+        "It chose among the techniques that an earlier search of all (`make optimize`, 178 systems) kept on",
+        "2026-11-22 at 0.473 s, all ways to compress the kernel, and techniques added later. The emulated",
+        f"board is exact, so the same versions give the same figures. {_SEARCH}",
     ),
 )
 SYSTEMD = Reference(
@@ -68,8 +68,8 @@ SYSTEMD = Reference(
     "-systemd",
     "the first stage's start",
     (
-        "Login and network must still come, and the picture stay. The emulated board is exact, so that the",
-        f"same versions give the same figures. {_SEARCH}",
+        "Login and network must still come up, and the picture must stay the same. The emulated board is",
+        f"exact, so the same versions give the same figures. {_SEARCH}",
     ),
 )
 ARM64 = Reference(
@@ -77,7 +77,7 @@ ARM64 = Reference(
     "Debian on virt-arm64, optimized",
     "-arm64",
     "BL1's start",
-    ("The board is that of [virt-arm64.md](virt-arm64.md), which says what its figures leave out.", _SEARCH),
+    ("[virt-arm64.md](virt-arm64.md) describes the board, and what its figures leave out.", _SEARCH),
 )
 RISCV64 = Reference(
     "debian-riscv64",
@@ -85,7 +85,7 @@ RISCV64 = Reference(
     "-riscv64",
     "the SPL's start",
     (
-        "The board is that of [virt-riscv64.md](virt-riscv64.md), which says what its figures leave out.",
+        "[virt-riscv64.md](virt-riscv64.md) describes the board, and what its figures leave out.",
         _SEARCH,
     ),
 )
@@ -139,14 +139,14 @@ def _lines(kept: dict[str, Any], reference: Reference) -> Iterator[str]:
     yield ""
     yield f"<!-- made by tools/optimize.py from src/bootscope/techniques/{reference.kept.name} -->"
     yield ""
-    yield f"What `{kept['command']}` came to on {kept['date']}, unattended."
+    yield f"Result of `{kept['command']}` on {kept['date']}, unattended."
     yield from reference.about
     yield from _search(kept, reference.first)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
         if earlier := kept["beside"].get("command"):
-            yield from ("", f"This is of an earlier search, `{earlier}`")
-            yield f"of {kept['beside']['date']}, without the techniques that came later."
+            yield from ("", f"This result is of an earlier search, `{earlier}`")
+            yield f"of {kept['beside']['date']}, without the techniques added later."
         yield from _search(kept["beside"], reference.first, second=True)
     if reference is not STOCK and reference.alone.exists():
         yield from _alone(json.loads(reference.alone.read_text()), reference)
@@ -155,8 +155,8 @@ def _lines(kept: dict[str, Any], reference: Reference) -> Iterator[str]:
 def _alone(table: dict[str, Any], reference: Reference) -> Iterator[str]:
     """What each technique is worth, tried alone on the system as it is."""
     yield from ("", "# Each technique alone", "")
-    yield f"`{table['command']}`: `bootscope try` of each on `{reference.system}`, in exact nanoseconds."
-    yield from ("", "| technique | saves ns | predicted ms | works |", "|---|---:|---:|---|")
+    yield f"`{table['command']}` ran `bootscope try` for each on `{reference.system}`; times are exact."
+    yield from ("", "| technique | saving, ns | predicted, ms | works |", "|---|---:|---:|---|")
     for row in sorted(table["rows"], key=lambda row: -(row.get("saving_ns") or 0)):
         saved = "" if row.get("saving_ns") is None else f"{row['saving_ns']:,}"
         told = row.get("predicted_ns")
@@ -167,14 +167,14 @@ def _alone(table: dict[str, Any], reference: Reference) -> Iterator[str]:
 def _took(found: dict[str, Any], second: bool) -> Iterator[str]:
     """What a search took."""
     if second:
-        yield f"- {found['host_s'] / 60:.0f} min of the host time"
+        yield f"- {found['host_s'] / 60:.0f} min of host time"
     elif 0 < found["measured"] < (trials := len(found["experiments"])):
         yield f"- {trials} trials; {found['measured']} of their systems built or booted in the last"
-        yield f"  {found['host_s'] / 60:.0f} min of host time, the others were known from before"
+        yield f"  {found['host_s'] / 60:.0f} min of host time, the others were already known"
     elif found["measured"]:
         yield f"- {found['measured']} systems built or booted in {found['host_s'] / 60:.0f} min of host time"
     else:
-        yield f"- asked again: nothing was built or booted anew, it took {found['host_s']:.0f} s of host time"
+        yield f"- repeated: nothing was built or booted again, it took {found['host_s']:.0f} s of host time"
 
 
 def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator[str]:
@@ -184,16 +184,16 @@ def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator
     yield f"- {found['until']} after **{_s(found['final_ns'])} s** instead of {_s(found['base_ns'])} s;"
     yield f"  from {first}, without power-up and boot ROM: **{_s(after)} s**"
     yield f"  instead of {_s(before)} s, **{before / after:.1f} times** as fast"
-    yield f"- the floor of this board with these images: {_s(floor['floor_ns'])} s; "
+    yield f"- lower bound of this board with these images: {_s(floor['floor_ns'])} s; "
     yield f"  today's boot is {floor['ratio_ppm'] / 1e6:.2f} times as long"
     yield f"- removes: {', '.join(found['loses']) or 'nothing'}"
-    yield f"- recordings: {found['base']}, {found['run_id']}; it ended because {found['ended']}"
+    yield f"- recordings: {found['base']}, {found['run_id']}; the search ended because {found['ended']}"
     yield from _took(found, second)
     yield from (
         "",
         "## From the first system to the last",
         "",
-        "| came | went | ms | after, s |",
+        "| added | removed | change, ms | after, s |",
         "|---|---|---:|---:|",
     )
     for step in found["steps"]:
@@ -202,7 +202,7 @@ def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator
         yield f"| {names} | {change:+,.1f} | {_s(step['after_ns'])} |"
     yield from ("", "## By phase", "", "| phase | before, s | after, s |", "|---|---:|---:|")
     yield from (f"| {p['name']} | {_s(p['a_ns'])} | {_s(p['b_ns'])} |" for p in found["phases"])
-    yield from ("", "## What was tried", "", "| tried together | saves ms | verdict |", "|---|---:|---|")
+    yield from ("", "## What was tried", "", "| tried together | saving, ms | verdict |", "|---|---:|---|")
     for tried in found["experiments"]:
         saved = "" if tried["saving_ns"] is None else f"{tried['saving_ns'] / 1e6:,.1f}"
         verdict = "accepted" if tried["accepted"] else table_cell(tried["refusal"])
@@ -212,13 +212,13 @@ def _search(found: dict[str, Any], first: str, second: bool = False) -> Iterator
             "",
             "## What each technique saves at the end",
             "",
-            "| taken away | costs ms |",
+            "| removed | costs, ms |",
             "|---|---:|",
         )
         for row in found["ablation"]:
             worth = table_cell(row["why"]) if row["worth_ns"] is None else f"{row['worth_ns'] / 1e6:,.1f}"
-            yield f"| {row['technique']}{' (taken out)' if row['dropped'] else ''} | {worth} |"
-    yield from ("", "## Time against capabilities", "", "| s | removes | |", "|---:|---|---|")
+            yield f"| {row['technique']}{' (left out of the result)' if row['dropped'] else ''} | {worth} |"
+    yield from ("", "## Time against capabilities", "", "| boot, s | removes | |", "|---:|---|---|")
     for row in found["pareto"]:
         kind = "booted" if row["measured"] else "estimated"
         yield f"| {_s(row['total_ns'])} | {', '.join(row['loses']) or 'nothing'} | {kind} |"

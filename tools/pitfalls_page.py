@@ -3,7 +3,7 @@
 
     python tools/pitfalls_page.py
 
-A unit test compares the page with the records, so that it cannot grow old.
+A unit test compares the page with the records, so it cannot become outdated.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "<!-- made by tools/pitfalls_page.py from src/bootscope/audit/pitfalls/records; change it there -->"
     yield ""
-    yield f"The {len(found)} known ways to be misled, or to break something, while a boot is made shorter."
-    yield "`bootscope audit` tells those that a system is in, `bootscope pitfalls ID` explains one."
+    yield f"The {len(found)} known ways to be misled, or to break something, while you shorten a boot."
+    yield "`bootscope audit` reports those that affect a system, `bootscope pitfalls ID` explains one."
     yield ""
-    yield f"- **checked** ({checked}): the audit looks for it. *Seen by* says where, and where that ends."
+    yield f"- **checked** ({checked}): the audit looks for it. *Seen by* says where, and what it cannot see."
     yield f"- **advice** ({len(found) - checked}): only a person, or the board itself, can tell."
-    yield "  `audit --pitfalls` names those that the system touches."
+    yield "  `audit --pitfalls` lists those that concern the system."
     for kind in KINDS:
         chosen = {name: p for name, p in found.items() if p.kind == kind}
         if chosen:
@@ -65,7 +65,7 @@ def _entry(name: str, p: Pitfall) -> Iterator[str]:
         links = ", ".join(f"[{t}](techniques.md#{t})" for t in p.covered_by)
         yield f"- See also: {links}"
     if p.refs:
-        yield f"- Told in: {_text('; '.join(p.refs))}"
+        yield f"- Described in: {_text('; '.join(p.refs))}"
 
 
 def _text(text: str) -> str:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs published tables on the emulated board, keeps what came of them, and writes docs/reproduced.md.
+"""Runs published tables on the emulated board, keeps the results, and writes docs/reproduced.md.
 
     python tools/reproduce.py [TABLE ...] [--page]
 
-Without a name all tables are run. What is kept, one file a table below src/bootscope/published/reproduced,
-is written after each table, so that this can be stopped at any time; what was built or booted before is
-taken from the cache and the store. --page runs nothing and only writes the page. All tables together are
-some fifty kernels and a hundred boots: hours where nothing was built before.
+Without a name all tables are run. Results, one file per table in src/bootscope/published/reproduced, are
+written after each table, so the run can be stopped at any time; earlier builds and boots are taken from the
+cache and the store. --page runs nothing and only writes the page. All tables together are some fifty kernels
+and a hundred boots: hours if nothing was built before.
 
-A unit test compares the page with what is kept, so that it cannot grow old.
+A unit test compares the page with the kept results, so it cannot become outdated.
 """
 
 from __future__ import annotations
@@ -38,22 +38,21 @@ INTRODUCTION = f"""\
 
 <!-- made by tools/reproduce.py from src/bootscope/techniques; change it there -->
 
-Figures on boot time are published for boards that few people have. Those whose experiment can be done on
-the emulated board were done again: `bootscope reproduce` lists them, `bootscope reproduce TABLE` builds and
-boots all rows of one and puts both figures side by side, and `make reproduce` does all of them and makes
-this page.
+Published boot times were measured on boards that few people have. The experiments that the emulated board
+can run were repeated: `bootscope reproduce` lists them, `bootscope reproduce TABLE` builds and boots all rows
+of a table and shows both figures side by side, and `make reproduce` runs all tables and writes this page.
 
-What is compared is by how much a row differs from the one it is compared with: as a part of it where it was
-published what that one came to, else as it is. Two changes **agree** when they have the same sign and one is
-at most {FACTOR} times the other, or when both say nothing: below {TINY:.0%} of what they are compared with,
-or below 1 ms or 1 kB where that is not known. *Other size*: the same sign, but further apart, or one of them
-says nothing. *Other direction*: one saves, the other costs. Where a published column has three rows or more,
-the order of its rows is compared pair by pair as well. This is worked out by a program for every figure; what
-is written by hand is what differs, and why that may matter.
+Each row is compared with another row of its table, and the changes between the two are compared: as a share
+of the other row's figure where that was published, otherwise as absolute values. Two changes **agree** when
+they have the same sign and one is at most {FACTOR} times the other, or when both are negligible: below
+{TINY:.0%} of the other row's figure, or below 1 ms or 1 kB where that is not known. *Other size*: the same
+sign, but further apart, or one of them is negligible. *Other direction*: one saves, the other costs. Where a
+published column has three rows or more, the order of its rows is also compared pair by pair. A program
+computes this for every figure; what differs, and why that may matter, is written by hand.
 
-Only **times** say how true a time of the emulated board is. *Copies* are what a card takes to read a kernel:
-its size, by a rate that was taken from published figures too. *Sizes* are of files. Both are counted apart.
-No published figure is used twice.
+Only **times** show how accurate the times of the emulated board are. *Copies* are times that a card takes to
+read a kernel: its size at a rate that was also taken from published figures. *Sizes* are file sizes. Both are
+counted separately. No published figure is used twice.
 """
 
 
@@ -97,7 +96,7 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
     if not found:
         yield from ("", "Not run yet.")
         return
-    yield from ("", "| row | what | published | | here | | agrees | what our change went into |")
+    yield from ("", "| row | what | published | | here | | agrees | where our change comes from |")
     yield "|---|---|---|---:|---|---:|---|---|"
     judged = pairs(t, found)
     for pair in judged:
@@ -117,12 +116,12 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
 
 def _less(figure: Sourced) -> str:
     """What is taken off published times, in words."""
-    return f"{words.amount(figure.value, 'ns')} taken off each published time: {_text(figure.source)}"
+    return f"{words.amount(figure.value, 'ns')} subtracted from each published time: {_text(figure.source)}"
 
 
 def _alone(figure: Sourced) -> str:
     """What is taken off one published time, in words."""
-    return f"{words.amount(figure.value, 'ns')} taken off: {_text(figure.source)}"
+    return f"{words.amount(figure.value, 'ns')} subtracted: {_text(figure.source)}"
 
 
 def _text(text: str) -> str:
@@ -151,9 +150,9 @@ def run(name: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Runs published tables again and writes docs/reproduced.md.")
-    parser.add_argument("table", nargs="*", help="the tables (default: all)")
-    parser.add_argument("--page", action="store_true", help="run nothing, only write the page")
+    parser = argparse.ArgumentParser(description="Run published tables again and write docs/reproduced.md.")
+    parser.add_argument("table", nargs="*", help="tables to run (default: all)")
+    parser.add_argument("--page", action="store_true", help="only write the page, run nothing")
     args = parser.parse_args()
     for name in [] if args.page else args.table or table_ids():
         run(table(name).id)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says whether two checkouts of bootscope tell the same of the same recordings, byte for byte.
+"""Checks that two checkouts of bootscope print the same about the same recordings, byte for byte.
 
     python tools/same_outputs.py OLD NEW [RUN...]
 
-OLD and NEW are folders with a checkout; a RUN is one of the store's (default: the newest of `stock`). Each is
-shown, viewed, audited, predicted from, reported and exported in every format by both, and whatever differs
-is named; the exit status is 1 then. For changes that must leave every figure as it is.
+OLD and NEW are folders with a checkout; a RUN is a recording in the store (default: the newest of `stock`).
+Both checkouts show, view, audit, predict from, report and export it in every format. Differences are named,
+and the exit status is 1 then. This is for changes that must not change any figure.
 """
 
 from __future__ import annotations

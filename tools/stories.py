@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tells published stories again on the emulated board, keeps what came of them, and writes docs/stories.
+"""Runs published stories again on the emulated board, keeps the results, and writes docs/stories.
 
     python tools/stories.py [STORY ...] [--page]
 
-Without a name all stories are run. Results are kept in src/bootscope/published/story_results, one file a
-story, written after each; what was built or booted before is taken from the cache and the store. --page runs
+Without a name all stories are run. Results are kept in src/bootscope/published/story_results, one file per
+story, written after each; earlier builds and boots are taken from the cache and the store. --page runs
 nothing and only writes the pages.
 
-A unit test compares the pages with what is kept, so that they cannot grow old.
+A unit test compares the pages with the kept results, so they cannot become outdated.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _lines(s: Story, found: StoryResult) -> Iterator[str]:
     yield f"- What differs: {_cell(s.differs)}"
     yield f"- Why the times may differ: {_cell(s.why)}"
     yield from ("", f"**{words.summary(s, found)}.**", "")
-    yield "Each step is done to what the step before it left. What was left out here is not counted in the"
-    yield "ratio."
+    yield "Each step is applied to the result of the previous one. Steps that are left out here do not count"
+    yield "in the ratio."
     yield from (
         "",
         *_table([words.HEADINGS, words.first_cells(s, found), *map(words.cells, words.steps(s, found))]),
@@ -108,9 +108,9 @@ def write_pages() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Runs stories again and writes docs/stories.")
-    parser.add_argument("story", nargs="*", help="the stories (default: all)")
-    parser.add_argument("--page", action="store_true", help="run nothing, only write the pages")
+    parser = argparse.ArgumentParser(description="Run published stories again and write docs/stories.")
+    parser.add_argument("story", nargs="*", help="stories to run (default: all)")
+    parser.add_argument("--page", action="store_true", help="only write the pages, run nothing")
     args = parser.parse_args()
     for name in [] if args.page else args.story or story_ids():
         run(story(name).id)

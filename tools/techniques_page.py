@@ -3,7 +3,7 @@
 
     python tools/techniques_page.py
 
-A unit test compares the page with the catalogue, so that it cannot grow old.
+A unit test compares the page with the catalogue, so it cannot become outdated.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ def _lines() -> Iterator[str]:
     yield "without one. In the column *here*:"
     yield ""
     yield f"- **tried by `try`** ({ours}): bootscope carries it out by itself."
-    yield f"- **by** others ({parts}): carried out by what is named there."
+    yield f"- **by** others ({parts}): carried out by the technique or command named there."
     rest = counts[Status.RUNS] - ours - parts
-    yield f"- **yes** ({rest}): can be done on the emulated board, so far by your hand."
+    yield f"- **yes** ({rest}): can be done on the emulated board, but only by hand so far."
     yield f"- **needs hardware** ({counts[Status.HARDWARE]}): explained only; the entry says what is missing."
-    yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what took its place."
+    yield f"- **obsolete** ({counts[Status.OBSOLETE]}): the entry says what replaced it."
     yield ""
-    yield "Published figures are those of the documents at the end, or of the source named with them, on"
-    yield "their boards and in their years. They say what has been worth a look; what something is worth in"
-    yield "your boot only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`,"
+    yield "Published figures come from the documents at the end, or from the source named with them, and"
+    yield "hold for their boards and years. They show what has been worth a look; what a technique is worth"
+    yield "in your boot, only your boot can tell. `bootscope techniques --for systemd` (or `arm64`, `riscv`,"
     yield "`flash` ...) lists those that such a system can use; an audit of a log leaves out the others."
     yield from _measured()
     yield from _systems()
@@ -84,9 +84,11 @@ def _measured() -> Iterator[str]:
     """The table of what was tried here."""
     rows = sorted(measured().values(), key=lambda row: -(row.saving_ns or 0))
     yield from ("", "## Measured", "")
-    yield "Each alone on the reference system, or on one without it, by `python tools/measure_techniques.py`;"
-    yield "what that cannot prove, on the system that the recordings are named after (`--system NAME`)."
-    yield from ("", "| technique | predicted ms | saves ms | error | of ms | recordings without, with |")
+    yield "`python tools/measure_techniques.py` tried each technique alone on the reference system, or on a"
+    yield "variant without it. What that system cannot prove was tried on the system that the recordings"
+    yield "are named after (`--system NAME`)."
+    yield ""
+    yield "| technique | predicted, ms | saving, ms | error | boot, ms | recordings without, with |"
     yield "|---|---:|---:|---:|---:|---|"
     for row in rows:
         error = error_percent(row)
@@ -99,13 +101,13 @@ def _measured() -> Iterator[str]:
         yield f"| [{row.technique}](#{row.technique.partition('=')[0]}) | {' | '.join(cells)} |"
     found = median_error_percent(rows)
     if found:
-        yield from ("", f"Of {found[1]} predictions of {len(rows)} measured, half are off by at most")
-        yield f"{found[0]:.1f} % of what was saved. `python tools/measure_techniques.py --predict` makes them"
-        yield "anew from the recordings without the techniques; where there is no model, the column is empty."
+        yield from ("", f"{len(rows)} were measured. Of {found[1]} predictions, half are off by at most")
+        yield f"{found[0]:.1f} % of the saving. `python tools/measure_techniques.py --predict` recomputes"
+        yield "them from the recordings without the techniques; without a model, the column is empty."
     strict = median_error_percent(rows, strict=True)
     if strict:
-        yield f"With what has an effect and no model counted as off by 100 %, the median of {strict[1]} is"
-        yield f"{strict[0]:.1f} %."
+        yield "If techniques with an effect but without a model count as off by 100 %, the median error"
+        yield f"of {strict[1]} is {strict[0]:.1f} %."
 
 
 def _systems() -> Iterator[str]:
@@ -130,11 +132,11 @@ def _systems() -> Iterator[str]:
     several = sum(len(where) > 1 for where in found.values())
     elsewhere = sum(bool(where.keys() - {"stock"}) for where in found.values())
     yield from ("", "## On which systems", "")
-    yield "Where each technique worked, and what it saved there in ms: tried alone, as above, in the list"
-    yield "that a search came to (`bootscope optimize`), with others in one build (`--together`): the boot"
-    yield "came to its milestone, and an audit of it did not propose the technique again; or as the only"
-    yield "change in a step of a story (`bootscope reproduce`), if that changed how long the boot took."
-    yield f"{elsewhere} of {len(found)} did on another system than `stock`, and {several} on more than one."
+    yield "Where each technique worked, and what it saved there in ms: tried alone, as above; in the final"
+    yield "list of a search (`bootscope optimize`); with others in one build (`--together`), if the boot"
+    yield "reached its milestone and an audit of it did not propose the technique again; or as the only"
+    yield "change in a step of a story (`bootscope reproduce`), if that changed the boot time."
+    yield f"{elsewhere} of {len(found)} worked on another system than `stock`, {several} on more than one."
     yield from ("", "| technique | systems |", "|---|---|")
     yield from (f"| [{name}](#{name}) | {'; '.join(found[name].values())} |" for name in sorted(found))
 

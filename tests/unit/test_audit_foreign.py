@@ -60,5 +60,5 @@ def test_a_cause_that_comes_late_or_not_at_all_and_an_impossible_row_are_faults(
     code = f"import json, sys; sys.path.insert(0, {str(TOOLS)!r}); import audit_foreign; {words}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
-    assert found[:2] == ["not said: a cause", "said in row 7 only: late"]
+    assert found[:2] == ["not reported: a cause", "reported only in row 7: late"]
     assert found[2:] == ["impossible: kernel-no-smp"] * 6

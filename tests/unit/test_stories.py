@@ -213,7 +213,7 @@ def test_what_was_published_of_functions_is_compared_with_these(short: Path) -> 
     found = StoryResult("short", "", "", {}, {"start": before, "lpj": after})
     lpj = words.steps(s, found)[-1]
     assert (lpj.own_change_ns, lpj.boot_change_ns, lpj.same_sign) == (-2 * MS, 3 * MS, True)
-    assert words.split(lpj) == "of mem_init, vfs_caches_init: 7.0 ms to 5.0 ms; of the boot: CPU +3.0 ms"
+    assert words.split(lpj) == "mem_init, vfs_caches_init: 7.0 ms to 5.0 ms; whole boot: CPU +3.0 ms"
     assert words.score(s, found).own_ratio == pytest.approx(1000 / 1003)
 
 

@@ -14,8 +14,8 @@ from bootscope.published.decompressors import TABLES, Measured, Table, of_counts
 
 _AM335X, _BBB, _AT91 = TABLES
 ABOUT = """\
-The same rows without one part of the comparison each, all else unchanged: nothing is fitted anew. What is
-counted with other caches is counted again; what only costs something else is worked out from the same counts.
+The same rows, each with one part of the comparison changed and all else unchanged: nothing is fitted again.
+Changes of caches are counted again; changes of costs are calculated from the same counts.
 """
 
 
@@ -60,14 +60,14 @@ def _without_classes(core: Core) -> Core:
 
 def _today(table: Table) -> Alternative:
     images = replace(table.images, name=f"{table.id}-today", lz4=TODAY, compressors=("lz4",))
-    return Alternative(f"{table.id}-today", "lz4 of today", table, ("lz4",), images=images)
+    return Alternative(f"{table.id}-today", "today's lz4", table, ("lz4",), images=images)
 
 
 _THREE = ("gzip", "lzo", "lz4")
 ALTERNATIVES = (
     *map(_today, TABLES),
     Alternative("l2-off", "L2 off", _AM335X, _THREE, without_second),
-    Alternative("allocates", "stores bring lines into L2", _AM335X, _THREE, allocates=True),
+    Alternative("allocates", "stores allocate lines in L2", _AM335X, _THREE, allocates=True),
     Alternative(
         "no-splits", "crossing 8 or 16 bytes costs nothing", _AM335X, _THREE, _without_splits, counted=False
     ),

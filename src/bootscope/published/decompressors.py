@@ -31,29 +31,29 @@ _MS_PS = 10**9
 _MIB = 1 << 20
 
 INTRODUCTION = f"""\
-The five decompressors of the kernel were timed on three boards, and published. Here each of them unpacks a
-piece of a kernel of today on the emulated board, which counts what the published board's core makes of it
-(`bootscope help cores`). The work is the same as far as the documents tell it:
+The kernel's five decompressors were timed on three boards, and the times were published. Here each of them
+unpacks a piece of a current kernel on the emulated board, which counts what this costs on the published
+board's core (`bootscope help cores`). The work is the same as far as the documents describe it:
 
-- **Size and content.** The piece has the published size. It is that stretch of the kernel of `stock` which
-  comes near to the published sizes of the five images, at most 4 % off: how well content packs decides how
-  long it takes. Code packs to about half, tables and empty pages to a tenth.
-- **The decompressors.** lz4 has changed twice since. Until 4.10 it was another program, which Xen still has:
-  tables of 2014 are compared with that one. From 4.11 to 5.8 it called a function for each few bytes that it
-  copied (until Linux' commit b1a3e75e466d, August 2020): the table of 2024, of Linux 5.1, is compared with
-  that. What today's comes to is told under "What matters". The others are today's.
-- **What else the figures hold** is taken off first, as each table says.
+- **Size and content.** The piece has the published size. It is the part of the kernel of `stock` whose five
+  images come close to the published sizes, at most 4 % off: how well content compresses decides how long it
+  takes. Code compresses to about half, tables and empty pages to a tenth.
+- **The decompressors.** lz4 has changed twice since. Up to 4.10 it was another program, which Xen still has:
+  tables of 2014 are compared with that one. From 4.11 to 5.8 it called a function for every few bytes that it
+  copied (until Linux commit b1a3e75e466d, August 2020): the table of 2024, of Linux 5.1, is compared with
+  that one. The result of today's lz4 is under "What matters". The other decompressors are today's.
+- **What else the figures contain** is subtracted first, as each table says.
 
-A kernel of today looks through the device tree before it switches the caches on, which those of 2014 did not
-and which takes as long whatever is unpacked: what was counted with caches off is left out.
+A current kernel reads the device tree before it switches the caches on. Kernels of 2014 did not, and the time
+is the same whatever is unpacked, so everything counted with caches off is left out.
 
-Ours is within {NEAR:.0%} of a published time, or it is not: that is counted below each table. `2 ns an
-instruction` is what the emulated board says without a model of a core, as a part of the published time.
-`python tools/accuracy.py` builds the images, counts, and makes this page.
+The line below each table counts our times within {NEAR:.0%} of the published ones. The column `ratio at 2 ns
+an instruction` is what the emulated board gives without a core model, as a part of the published time.
+`python tools/accuracy.py` builds the images, counts, and writes this page.
 
-Known to be wrong, or not known: the compilers are not those of the published kernels; prefetchers, and waits
-that overlap, are not modelled; figures of a core that are marked as assumptions in its profile have been
-measured by nobody here. Time in user space, interrupts, and devices were compared with nothing yet.
+Known to be wrong, or unknown: the compilers are not those of the published kernels; prefetchers and
+overlapping waits are not modelled; core figures that the profile marks as assumptions have not been measured
+here. Time in user space, interrupts and devices has not been compared with anything yet.
 """
 
 
@@ -122,10 +122,10 @@ TABLES = (
         "001:603",
         """\
 Published: M. Opdenacker, A. Belloni, ELC 2014; Linux 3.13. "Unpacking" takes 687 ms there even for an
-uncompressed kernel, so it is the time until the first message: 687 ms are taken off each figure. The image is
-started where the kernel is unpacked to, and moves itself away first. Fitted to this table: the time of an
-instruction. L2 is taken to be on, as LMbench finds it under Linux, which does not switch it; stores do not
-bring lines into it, as the kernel's unpacker maps memory so.""",
+uncompressed kernel, so it is the time until the first message: 687 ms are subtracted from each figure. The
+image starts at the address that the kernel is unpacked to, and moves itself away first. Fitted to this table:
+the time per instruction. L2 is assumed to be on, as LMbench finds it under Linux, which does not switch it;
+stores do not allocate lines in it, because the kernel's unpacker maps memory that way.""",
     ),
     Table(
         "bbb-2024",
@@ -138,11 +138,11 @@ bring lines into it, as the kernel's unpacker maps memory so.""",
         _sizes(311, "000", 3),
         "",
         """\
-Published: Bootlin's boot-time course, 2024, on two cards; Linux 5.1. Time until user space less that of
-reading the image; the mean of both cards. Fitted to this table: what the kernel's own start takes in all rows
-(CONSTANT ms); nothing else tells of it. The core is that of the table above, unchanged. The unpacked size was
-not published: times are scaled by the sizes of the images packed by gzip. Differences between rows, which
-need no constant, are under "Held out": that of lz4 from gzip is 17 ms here and 22 ms there.""",
+Published: Bootlin's boot-time course, 2024, on two cards; Linux 5.1. Time until user space minus the
+time to read the image; the mean of both cards. Fitted to this table: the time of the kernel's own start, the
+same in all rows (CONSTANT ms); nothing else gives it. The core is that of the table above, unchanged. The
+unpacked size was not published: times are scaled by the sizes of the gzip images. Differences between rows,
+which need no constant, are under "Held out": lz4 differs from gzip by 17 ms here and 22 ms there.""",
         constant_ms=1110,
     ),
     Table(
@@ -156,10 +156,10 @@ need no constant, are under "Held out": that of lz4 from gzip is 17 ms here and 
         _sizes(607, "001"),
         "001:627",
         """\
-Published: as for the AM335x. The uncompressed kernel was not timed, so that what the figures hold besides
-unpacking is not known: it was fitted (CONSTANT ms), as was the time of an instruction. The images are built
-for ARMv5, which reads what is not aligned byte by byte, and for speed (-O2, as that board's configuration of
-2013 had it). What takes the half cycle that was fitted over the manual's one is not known.""",
+Published: as for the AM335x. The uncompressed kernel was not timed, so what the figures contain besides
+unpacking is not known: it was fitted (CONSTANT ms), as was the time per instruction. The images are built for
+ARMv5, which reads unaligned data byte by byte, and for speed (-O2, as in that board's configuration of 2013).
+What causes the half cycle by which the fit exceeds the manual's figure is not known.""",
         constant_ms=375,
     ),
 )

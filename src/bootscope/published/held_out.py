@@ -21,10 +21,10 @@ Times = dict[str, tuple[float, float]]
 """Row -> ours and theirs, in ms."""
 
 ABOUT = """\
-What is fitted is the time of an instruction, and on the AT91 the constant besides. Fitted to half of the
-rows, a core predicts the other half; errors are the median of how far ours are from the published ones. Of
-the BeagleBone differences from gzip are compared here, so that nothing is fitted to what is predicted; lz4
-differs from gzip by 22 ms only, of 1,221.
+The fit sets the time per instruction and, on the AT91, also the constant. Fitted to half of the rows, a core
+predicts the other half; errors are the median deviation of our times from the published ones. For the
+BeagleBone, differences from gzip are compared here, so nothing is fitted to what is predicted; lz4 differs
+from gzip by only 22 ms, of 1,221.
 """
 
 

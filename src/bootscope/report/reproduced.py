@@ -60,7 +60,7 @@ def _change(is_relative: bool, relative: float | None, change: float | None, uni
 
 
 def split(pair: Pair) -> str:
-    """What our own change went into, largest first: `CPU +1.012 s, card -52.0 ms`; empty where unknown."""
+    """Where our own change comes from, largest first: `CPU +1.012 s, card -52.0 ms`; empty where unknown."""
     if not (pair.own and pair.own_base and pair.own.split and pair.own_base.split):
         return ""
     parts = {key: ns - pair.own_base.split.get(key, 0) for key, ns in pair.own.split.items()}

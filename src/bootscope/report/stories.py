@@ -12,7 +12,7 @@ from bootscope.published.agreement import FACTOR, TINY
 from bootscope.published.stories import START, Step, Story
 from bootscope.published.story_results import StepResult, StoryResult
 
-HEADINGS = ("step", "published", "saves", "here", "saves", "same sign", "what our saving is")
+HEADINGS = ("step", "published", "saves", "here", "saves", "same sign", "where our saving comes from")
 _KINDS = dict(zip(SPLIT, ("CPU", "card", "console", "idle", "ROM"), strict=True))
 _LEAST = 0.1
 """Part of a saving below which a kind of time is not told."""
@@ -137,14 +137,14 @@ def first_cells(s: Story, found: StoryResult) -> tuple[str, ...]:
 
 
 def split(one: ComparedStep) -> str:
-    """What our own change went into, largest first: `CPU -1.012 s, card +52.0 ms`; where functions are
+    """Where our own change comes from, largest first: `CPU -1.012 s, card +52.0 ms`; where functions are
     compared, what these took before and after, and what went into that of the boot."""
     if not one.result or not one.before:
         return ""
     if one.step.functions:
         names = ", ".join(name.rpartition(":")[2] for name in one.step.functions)
         times = " to ".join(span(functions_ns(one.step, each)) for each in (one.before, one.result))
-        return f"of {names}: {times}; of the boot: {_kinds(one.before, one.result)}"
+        return f"{names}: {times}; whole boot: {_kinds(one.before, one.result)}"
     return _kinds(one.before, one.result)
 
 
