@@ -36,7 +36,7 @@ PAGE = ROOT / "docs" / "reproduced.md"
 INTRODUCTION = f"""\
 # Published tables, run again
 
-<!-- made by tools/reproduce.py from src/bootscope/techniques; change it there -->
+<!-- made by tools/reproduce.py from src/bootscope/published; change it there -->
 
 Published boot times were measured on boards that few people have. The experiments that the emulated board
 can run were repeated: `bootscope reproduce` lists them, `bootscope reproduce TABLE` builds and boots all rows
