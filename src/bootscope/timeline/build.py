@@ -222,8 +222,8 @@ def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, 
 
 
 def _kernel_image(run: RunInfo) -> int:
-    """The address of the kernel's image, and so of its decompressor, which is linked to 0: where it was
-    loaded, or where it is stored if it runs from there."""
+    """How far the kernel's decompressor is from its link address: it is linked to 0, so the address of the
+    image; 0 if it runs from where it is stored, to which it is linked then."""
     settings = run.system.settings
     if settings.get("kernel.config.ZBOOT_ROM") == "True":
         return 0
