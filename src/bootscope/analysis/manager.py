@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What systemd reported of its jobs in a recorded boot: its journal records, and its console lines before
-that.
+"""What systemd reported of its jobs in a recorded boot: journal records, and before that console lines.
 
 Both were seen in the kernel at the moment PID 1 sent them, whether or not anything reads them. Messages that
 others send in its name do not count. The target wrote all of it: it is untrusted.
