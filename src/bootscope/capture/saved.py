@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that carries runs to another computer: a tar archive, compressed with zstd (`tar --zstd -tf FILE`).
+"""The file in which runs go to another computer: a tar archive, compressed with zstd (`tar --zstd -tf FILE`).
 
     bootscope-save.json                  first: which runs and files follow, in this order, with their SHA-256
     objects/SHA256.gz                    what the runs name of the store's objects
