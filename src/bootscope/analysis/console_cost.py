@@ -106,8 +106,7 @@ def _runs(evidence: Evidence, part: list[ConsoleByte]) -> Iterator[tuple[int, in
 
 
 def _name_sources(found: list[Line], evidence: Evidence) -> None:
-    """Gives kernel lines their level and the code that wrote them: a console also flushes others'
-    messages."""
+    """Gives kernel lines their level and the code that wrote them; a console flushes others' messages."""
     messages = [m for m in evidence.scene.messages if m.level >= 0]
     printed = []
     for line in found:

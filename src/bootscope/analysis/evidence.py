@@ -298,8 +298,7 @@ def evidence_of(
 
 
 def _symbols(made: Made, load: Callable[[str], bytes], kept: Container[str]) -> dict[str, Symbols]:
-    """The symbols of programs, by their names in capture.objects; those of pieces at their run-time
-    addresses."""
+    """The symbols of programs, by name in capture.objects; those of pieces at their run-time addresses."""
     tables = {
         name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
         for name in objects.SYMBOL_TABLES

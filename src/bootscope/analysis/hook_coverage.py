@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording cannot tell: hooks whose programs lack the function, or that are newer than the
-recording."""
+"""What a recording cannot tell: hooks without a function in its programs, or newer than the recording."""
 
 from __future__ import annotations
 

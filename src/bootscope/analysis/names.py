@@ -110,8 +110,7 @@ class Names:
         return found
 
     def _resident(self, phase: str, pc: int) -> str | None:
-        """A function of a program before Linux that stays resident and is called from later code; None for
-        other code."""
+        """A function of a resident program before Linux that later code calls; None for other code."""
         for program in self._loader.programs:
             low, high = program.lies or (0, pc + 1)
             stays = program.stays and low <= pc < high

@@ -20,8 +20,7 @@ class OpenCalls:
         return self._open[task]
 
     def leave(self, task: Task, kind: str, result: int, now_ns: int, index: int) -> None:
-        """The innermost open call of a kind returns, if any; so do calls inside it whose return no hook
-        saw."""
+        """The innermost open call of a kind returns, if any; so do calls in it whose return no hook saw."""
         calls = self._open[task]
         while any(call.kind == kind for call in calls):
             call = calls.pop()

@@ -242,8 +242,7 @@ class Replay:
         task.maps = []
 
     def _rename(self, hook: Hook, now: int, name: str) -> None:
-        """A task gets another name, perhaps from another task; older recordings do not tell which was
-        renamed."""
+        """A task is renamed, perhaps by another task; older recordings do not tell which task it was."""
         task = self._by_address.get(hook.registers[1]) if len(hook.registers) > 1 else None
         if task and task is not self._first:
             task.names.append((now, name))

@@ -61,7 +61,7 @@ class ComparedQuantity:
 
 @dataclass(frozen=True)
 class BootComparison:
-    """Run B against run A. `goal` is the quantity of the verdict, `details` all others, corrected as one
+    """Run B against run A. `goal` is the quantity of the verdict, `details` the rest, corrected as one
     family.
 
     `refused` says why there is no verdict, and is empty if there is one.

@@ -74,8 +74,7 @@ def recorded(evidence: Evidence) -> Rows:
 
 
 def chain_to(evidence: Evidence, milestone: str, at_ns: int) -> Rows | None:
-    """The chain before the unit that a moment belongs to, back to the start of systemd; None without
-    units."""
+    """The chain before the unit that a moment belongs to, back to systemd's start; None without units."""
     if not unit_jobs.recorded(evidence):
         return None
     jobs = unit_jobs.jobs(evidence)

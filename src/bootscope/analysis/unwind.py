@@ -72,8 +72,7 @@ class Unwinder:
                 return Path(tuple(found), True)
             saved = next((i for i, g in enumerate(grown) if g.link_at >= 0), None)
             if saved is None:
-                # The return address is still in its register, which is possible only in the innermost
-                # function.
+                # The return address is still in its register: possible only in the innermost function.
                 back = sample.lr if not found else 0
                 depth += sum(g.size for g in grown)
             else:
@@ -83,8 +82,7 @@ class Unwinder:
             back = arch.code_address(back)
             caller = self.function(back - arch.call_bytes)
             if caller is None or (caller is function and saved is None):
-                # An address outside all functions, or one after a call of its own: the register has been
-                # reused.
+                # Outside all functions, or after a call of its own: the register has been reused.
                 entered = caller is None and _ENTERED.fullmatch(function.name)
                 return Path(tuple(found), not (entered or self._is_root(back)))
             found.append(back)

@@ -54,8 +54,7 @@ class View:
     """The profile with the costs of devices, if it is not that of the recording."""
 
     def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
-        """The result of `make`, which depends on this boot and `also` alone; from the index if there is
-        one."""
+        """The result of `make`, which depends on this boot and `also` alone; from the index if possible."""
         return self.index.get(name, kind, make, also) if self.index else make()
 
     @cached_property

@@ -106,8 +106,7 @@ def _board_at_clock(board: Board, times: Fraction) -> Board:
 
 
 def _check_phases(core: Core, evidence: Evidence) -> None:
-    """Raises UserError if caches are switched in a phase that the boot lacks, or in which nothing was
-    counted."""
+    """Raises UserError if caches are switched in a phase that is missing or has no counts."""
     timing = evidence.timing
     known = timing.counted.info.phases if timing else ()
     for phase in core.switched:

@@ -39,8 +39,7 @@ def started_in_flash(plan: Plan, evidence: Evidence) -> None:
     plan.gone += reading(evidence, load, (KERNEL_IMAGE,))
 
     def unpack_there() -> None:
-        """Comes after all other changes: they may change the kernel's compression or the speed of the
-        flash."""
+        """After all other changes: they may change the kernel's compression or the flash's speed."""
         whole, card = int(copied * plan.kernel_share), plan.board.card
         alone = max(0, whole - in_caches)
         moved = whole - alone + alone * flash.bus_bytes

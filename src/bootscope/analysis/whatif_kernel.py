@@ -100,8 +100,7 @@ def _last_name(task: Task) -> str:
 
 
 def path_of(call: Call, steps: list[Step], evidence: Evidence) -> list[tuple[int, int]]:
-    """The stretches of the path that belong to a call, with those of the thread that makes its device
-    nodes."""
+    """The stretches of the path of a call, with those of the thread that makes its device nodes."""
     tasks = {call.task} | {task for task in evidence.scene.tasks if task.name_at(call.end_ns) == _NODES}
     return on_path(steps, tasks, call.start_ns, call.end_ns)
 

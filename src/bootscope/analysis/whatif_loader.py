@@ -66,8 +66,7 @@ def no_countdown(plan: Plan, evidence: Evidence) -> None:
 
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
-    """The boot loader's boot command contains its script's commands: it neither searches for the script nor
-    reads it."""
+    """The boot loader's boot command is the content of its script, neither searched for nor read."""
     around, inner = _script(evidence)
     plan.gone.append((around[0].start_ns, inner[0].start_ns))
     loader = _loader(evidence)

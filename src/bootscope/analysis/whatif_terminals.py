@@ -40,8 +40,7 @@ def _made(config: Mapping[str, str]) -> tuple[int, int]:
 def fewer_terminals(
     plan: Plan, evidence: Evidence, steps: list[Step], config: Mapping[str, str], gone: Container[str]
 ) -> None:
-    """Without the terminals that go with symbols: the kernel does not make them, and mdev has fewer to
-    handle."""
+    """Without the terminals that go with symbols: the kernel makes fewer, and mdev handles fewer."""
     new = {name for name in ("LEGACY_PTYS", "VT") if name in gone} - plan.terminals
     plan.terminals |= new
     old, consoles = terminals(config, new)

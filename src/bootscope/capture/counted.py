@@ -135,8 +135,7 @@ def _content(folder: Path, name: str, info: CountedInfo) -> bytes:
 
 
 def parse(data: bytes, info: CountedInfo) -> Counted:
-    """Parses the plugin's file. Raises UserError when it is none, damaged, or has other parts than `info`
-    says."""
+    """Parses the plugin's file. Raises UserError if it is none, damaged, or has other parts than `info`."""
     if not data.startswith(MAGIC):
         raise UserError("these are not the counts of a timing pass (wrong magic number)")
     try:

@@ -87,8 +87,7 @@ class ImportInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def safe_name(name: str) -> str:
-    """A name for a file or run without characters special to shells and file systems; `import` if none is
-    left."""
+    """A name for a file or run that is safe for shells and file systems; `import` if nothing is left."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-._")
     return plain[:_NAME_CHARACTERS].rstrip("-._") or "import"
 

@@ -68,8 +68,7 @@ class RemoteStore(Store):
     # ---- what is there ----
 
     def _entries(self) -> dict[str, Entry]:
-        """The server's runs; if it cannot be read, that is reported once, and the entries known before are
-        used."""
+        """The server's runs; if it cannot be read, that is reported once, and the known entries are used."""
         with self._looking:
             if self._looked_s is None or time.monotonic() - self._looked_s > _FRESH_S:
                 first = self._looked_s is None

@@ -124,8 +124,7 @@ class Decoder:
         self._begun = False
 
     def feed(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Yields (kind, moment in ns, payload) of each complete record. Raises UserError for anything
-        else."""
+        """Yields (kind, moment in ns, payload) of each whole record. Raises UserError for anything else."""
         data = self._rest + data
         at = 0
         if not self._begun:

@@ -63,8 +63,7 @@ class Archive:
             raise self._refused(f"{file.name} is not what was saved (its SHA-256 differs)")
 
     def _contents(self) -> Contents:
-        """The list of files, which comes first. Raises UserError for an archive that is not ours, or
-        newer."""
+        """The list of files, which comes first. Raises UserError if the archive is not ours, or is newer."""
         first = self._exactly(saved.BLOCK)
         digits = first[124:135]
         size = int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where bootscope keeps things.
 
-Two roots: the *store* (recorded boots, never thrown away by us) and the *cache* (sources and built
-images, can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them.
-``BOOTSCOPE_STORE`` may be a URL: then the folder is what this computer keeps of that store.
-``BOOTSCOPE_SHARE`` is the URL of a second cache, behind that of this computer.
+Two roots: the *store* (recorded boots, never deleted by us) and the *cache* (sources and built images, which
+can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them. ``BOOTSCOPE_STORE`` may be a
+URL: then the folder is this computer's copy of that store. ``BOOTSCOPE_SHARE`` is the URL of a second cache,
+behind that of this computer.
 """
 
 from __future__ import annotations

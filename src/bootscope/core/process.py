@@ -199,8 +199,7 @@ def _cpu_ns(child: subprocess.Popen[bytes]) -> int:
     with contextlib.suppress(OSError, ValueError, IndexError):
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
-        # proc(5): utime, stime, cutime and cstime are fields 14 to 17; the first two fields have been
-        # removed.
+        # proc(5): utime, stime, cutime and cstime are fields 14 to 17; the first two are removed here.
         return sum(map(int, fields[11:15])) * 10**9 // os.sysconf("SC_CLK_TCK")
     return 0
 

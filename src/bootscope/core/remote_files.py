@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files at a URL: a share (file:///srv/boots), an object store (s3://bucket/folder), whatever fsspec
-supports.
+"""Files at a URL: a share (file:///srv/boots), an object store (s3://bucket/folder), whatever fsspec knows.
 
 An uploaded file is checked afterwards: a server that claims to have stored it may have lost it.
 """
@@ -31,8 +30,7 @@ def is_url(name: str) -> bool:
 
 
 def upload(path: Path, url: str) -> None:
-    """Uploads a file, replacing an existing one. Raises ToolError if that is refused or the file is not there
-    then."""
+    """Uploads a file, replacing an existing one. Raises ToolError if that is refused or the file is lost."""
     fs, there = _at(url)
     try:
         if _is_local(fs):

@@ -146,8 +146,7 @@ class Classes(Setting, frozen=True):
 
 
 class InPhase(Setting, frozen=True):
-    """Caches that are on or off in a phase of the boot whatever its software does; the others as the software
-    sets them."""
+    """Caches that are on or off in a phase whatever the software does; the others as it sets them."""
 
     data: Switched | msgspec.UnsetType = msgspec.UNSET
     code: Switched | msgspec.UnsetType = msgspec.UNSET

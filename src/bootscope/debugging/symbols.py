@@ -24,8 +24,7 @@ from bootscope.loaders.model import Hooked, Program
 EVERY, OWN = "gdb-multiarch", "gdb"
 _PATIENCE_S = 600
 _ADDRESSES = 1 << 64
-"""gdb computes modulo this, for any architecture: with a smaller word, negative offsets would become
-positive."""
+"""The modulus of gdb's addresses, for any architecture: with a smaller one, it would add negative offsets."""
 
 
 def debugger(arch: Architecture, named: str | None) -> str:

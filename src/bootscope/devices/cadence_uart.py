@@ -25,8 +25,7 @@ class CadenceUart(NumberedPort, frozen=True, tag="cadence-uart", tag_field="kind
         return CadenceUartDecoder(name, self)
 
     def byte_ns(self, divisor: int) -> int:
-        """How long a byte is on the line if the clock is divided by `divisor`, the product of both
-        divisors."""
+        """How long a byte is on the line if the clock is divided by `divisor`, both divisors in one."""
         return BITS_PER_BYTE * divisor * 1_000_000_000 // self.clock_hz.value
 
     def at_rate(self, baud: int) -> tuple[int, int]:

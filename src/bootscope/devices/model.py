@@ -162,8 +162,7 @@ class Console(Device, Protocol):
 
     @property
     def fifo_bytes(self) -> Sourced:
-        """How many bytes the port holds. Each further byte costs the wait for a free place
-        (devices/serial.py)."""
+        """How many bytes the port holds. A byte more costs the wait for a free place (devices/serial.py)."""
 
     def at_rate(self, baud: int) -> tuple[int, int]:
         """(ns per byte, actual rate in baud) if a driver sets the rate closest to `baud`."""

@@ -17,8 +17,7 @@ BITS_PER_BYTE = 10
 
 
 class NumberedPort(Setting, frozen=True):
-    """One port of a chip with several. `number`: its number, from 0; those before it are unconnected as
-    well."""
+    """One port of a chip with several. `number`: its number, from 0; those before it are unconnected too."""
 
     address_space: ClassVar[str] = MEMORY
     rate_key: ClassVar[str] = "clock_hz"

@@ -14,8 +14,7 @@ from bootscope.devices.serial import BITS_PER_BYTE
 
 
 class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_field="kind"):
-    """A 16550-class serial port with registers `register_bytes` apart, in memory or, as in PCs, at I/O
-    ports."""
+    """A 16550-class serial port with registers `register_bytes` apart, in memory or, as in PCs, at ports."""
 
     data_offset: ClassVar[int] = 0
     rate_key: ClassVar[str] = "clock_hz"

@@ -187,8 +187,7 @@ def _sleeps(records: Sparse, clock: BoardClock) -> tuple[Sleep, ...]:
 
 
 def _cpu_sleeps(records: Sparse, clock: BoardClock) -> tuple[tuple[Sleep, ...], ...]:
-    """When each of several CPUs slept, each sleep at its full length; device time during a sleep comes before
-    it."""
+    """When each of several CPUs slept, at full length; device time during a sleep comes before it."""
     found: list[list[Sleep]] = []
     cpu = 0
     for index, record in records:

@@ -19,8 +19,7 @@ def console_bytes(events: Iterable[DeviceEvent], device: str) -> list[ConsoleByt
 
 
 def by_line(found: Iterable[ConsoleByte]) -> Iterator[list[ConsoleByte]]:
-    """The bytes of each line, including its LF. Every byte is in exactly one line; the last may be
-    unfinished."""
+    """The bytes of each line, with its LF. Every byte is in exactly one; the last may be unfinished."""
     part: list[ConsoleByte] = []
     for byte in found:
         part.append(byte)

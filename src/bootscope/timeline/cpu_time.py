@@ -60,8 +60,7 @@ class CpuTime:
             self._waiting = self._waits.get(record.hook, self._waiting)
 
     def scaled_ns(self, ppm: int) -> int:
-        """The time of the last record on a CPU that needs `ppm` / 1,000,000 times as long for
-        instructions."""
+        """The last record's time on a CPU that needs `ppm` / 1,000,000 times as long for instructions."""
         return self.steady_ns + self.computing_ns * ppm // UNSCALED_PPM
 
 

@@ -135,8 +135,7 @@ class Trace:
     total_or_later: bool = False
     """It took `total_ns` or longer: its end was not seen, or has no stamp of its own."""
     end_seen: bool = True
-    """Whether a line, or a long silence, shows the boot's end; else `total_ns` is the time of the last
-    line."""
+    """Whether a line, or a long silence, shows the boot's end; else `total_ns` is that of the last line."""
     failure: Failure | None = None
     bounds: tuple[str, ...] = ()
     """The `notes` that say which lines are the boot's."""
