@@ -43,7 +43,7 @@ from bootscope.analysis.view_names import (
 )
 from bootscope.core.errors import unknown
 
-# The makers of what is summed up over time are told the phase; the others' rows have one each.
+# The makers of summed-up views get the phase; the rows of the others have one each.
 _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] = {
     "initcalls": lambda e, s, p: (initcalls.view(e, _path(e, s)),),
     "functions": lambda e, s, p: (functions.view(e, s.all()),),
@@ -67,26 +67,26 @@ _MAKERS: dict[str, Callable[[Evidence, Stacks, str | None], tuple[Rows, ...]]] =
 
 
 def _sizes(evidence: Evidence) -> tuple[Rows, ...]:
-    # What reads programs is loaded by no other view.
+    # No other view loads what reads programs.
     from bootscope.analysis import size_rows
 
     return size_rows.view(evidence)
 
 
 def _path(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[int, int, Task]]:
-    """Which task each stretch of the critical path is of, in order of time."""
+    """The task of each stretch of the critical path, in order of time."""
     steps = critical.path(evidence, stacks, evidence.timeline.total_ns)
     return ((start, end, task) for start, end, task, *_ in critical_sums.shares(steps, evidence))
 
 
 def _chain(evidence: Evidence, milestone: str, at_ns: int) -> tuple[Rows, ...]:
-    """The units that a milestone came after, where there are any."""
+    """The units that ran before a milestone, if there are any."""
     chain = unit_rows.chain_to(evidence, milestone, at_ns)
     return (chain,) if chain else ()
 
 
 def path_to(milestone: str, evidence: Evidence, stacks: Stacks) -> tuple[Rows, ...]:
-    """The critical path to another milestone than the last. Raises UserError for an unknown one."""
+    """The critical path to a milestone other than the last. Raises UserError for an unknown one."""
     check_milestone(evidence.timeline, milestone)
     missing = hook_coverage.notes(CRITICAL_PATH, evidence)
     chain = _chain(evidence, milestone, evidence.timeline.milestones[milestone])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From sectors of the card to what they are: an image, a file by name, a file system's own data."""
+"""What sectors of the card hold: an image, a file by name, or a file system's own data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE = re.compile(r"^([0-9]{1,15})\t([0-9]{1,15})\t([^\t\n]*)(?:\t([0-9]{1,15})
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of sectors and what lies in it; `file_sector` is where in its file the run begins."""
+    """A run of sectors and what it holds; `file_sector` is where in its file the run begins."""
 
     sector: int
     sectors: int
@@ -29,7 +29,7 @@ class BlockMap:
     """Names for every sector. The smallest piece that holds a sector names it."""
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
-        """Later and larger pieces show where no smaller one covers them."""
+        """Smaller pieces hide larger ones; of two of equal size the later one shows."""
         flat = list(_flatten(list(pieces)))
         self._starts = [start for start, _ in flat]
         self._pieces = [piece for _, piece in flat]
@@ -38,7 +38,7 @@ class BlockMap:
     def make(cls, extents: Iterable[Extent], root: str) -> BlockMap:
         """From the extents of the card and the text of the root file system's block map.
 
-        A line of it that is none is left out; so are all when the card has no root file system.
+        Lines of the map that do not parse are skipped, and all of them if the card has no root file system.
         """
         known = list(extents)
         pieces = [Piece(e.sector, e.sectors, e.name) for e in known]
@@ -49,7 +49,7 @@ class BlockMap:
         return cls(pieces)
 
     def split(self, sector: int, sectors: int) -> Iterator[Piece]:
-        """The pieces that a run of sectors consists of, in order."""
+        """The pieces of a run of sectors, in order."""
         at, end = sector, sector + sectors
         index = bisect_right(self._starts, at) - 1
         while at < end:
@@ -67,7 +67,7 @@ _NOTHING = Piece(0, 0, UNKNOWN)
 def _flatten(pieces: list[Piece]) -> Iterator[tuple[int, Piece]]:
     """(start, piece) of stretches that do not overlap, in order; the smallest piece wins."""
     edges = sorted({p.sector for p in pieces} | {p.sector + p.sectors for p in pieces})
-    # Larger ones first, so that smaller ones are painted over them.
+    # Larger ones first, so that smaller ones overwrite them.
     starts = {edge: i for i, edge in enumerate(edges)}
     found = [_NOTHING] * len(edges)
     for piece in sorted(pieces, key=lambda p: -p.sectors):

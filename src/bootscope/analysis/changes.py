@@ -29,14 +29,14 @@ _KEYS = {
     MEMORY: ("memory-functions", ("what",), "memory_ns"),
 }
 VIEWS = tuple(_KEYS)
-# Numbers that say nothing across boots: process ids, and a worker's place in its pool.
+# Numbers that differ between boots without meaning: process ids, and a worker's place in its pool.
 _PID = re.compile(r"\[\d+\]")
 _WORKER = re.compile(r"kworker/\S*\w")
 _SMALL_NS = 10_000
 
 
 def changes(name: str, a: View, b: View) -> Rows:
-    """What a view says of boot B against what it says of boot A, the largest change first.
+    """What a view shows of boot B compared with boot A, the largest change first.
 
     `name` is one of VIEWS. Things are matched by their names; changes under 10 microseconds are left
     out. Raises UserError for an unknown view.
@@ -65,7 +65,7 @@ def _sums(name: str, table: str, cells: Iterable[str], time: str, side: View) ->
 
 
 def _name(row: Mapping[str, Cell], cells: Iterable[str]) -> str:
-    # `a|b` is the first of several cells that has something in it.
+    # `a|b` is the first of several cells that is not empty.
     parts = (next((row[c] for c in cell.split("|") if row[c]), "") for cell in cells)
     text = " ".join(str(part) for part in parts if part)
     return _WORKER.sub("kworker", _PID.sub("", text))

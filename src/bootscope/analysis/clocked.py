@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time that another clock leaves as it is, told from samples.
+"""CPU time that a different clock rate leaves unchanged, from samples.
 
-Delays that are hooked are known to the timeline (timeline/cpu_time.py). Here is what is not hooked: loops
-that look at a clock until it is late enough, and what the CPU does while the boot waits for a sleep to end.
+Delays with hooks are known to the timeline (timeline/cpu_time.py). This covers what has no hooks: loops that
+poll a clock until enough time has passed, and what the CPU does while the boot waits for a sleep to end.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.cpu_time import CpuTime
 
 GATHERS_RANDOM = "try_to_generate_entropy"
-"""Of Linux: it counts on the jitter of its timer, and gets a bit a tick (drivers/char/random.c of 6.12)."""
+"""Of Linux: it collects the jitter of its timer, one bit per tick (drivers/char/random.c of 6.12)."""
 
 
 def unscaled_ns(ground: Ground) -> int:
-    """How long the CPU computed in loops that wait for a clock, and while the path to the end slept."""
+    """How long the CPU computed in loops that wait for a clock, or while the path to the end was asleep."""
     sleeps = [(s.start_ns, s.end_ns) for s in ground.steps if s.how == SLEEPS]
     starts, before = [start for start, _ in sleeps], ground.evidence.clock.before
     loops = _in_loops(ground)
     found = 0
     for index, ns in _computed(ground).items():
         now = before(index)
-        # A sample stands for what was before it.
+        # A sample stands for the time before it.
         at = bisect_left(starts, now) - 1
         if index in loops or (at >= 0 and now <= sleeps[at][1]):
             found += ns
@@ -35,7 +35,7 @@ def unscaled_ns(ground: Ground) -> int:
 
 
 def _computed(ground: Ground) -> dict[int, int]:
-    """For how long the CPU computed from one sample to the next: record of a sample -> ns."""
+    """Record of a sample -> how long the CPU computed since the previous sample, in ns."""
     evidence, wanted = ground.evidence, {index for index, _ in ground.stacked}
     passed, found, last_ns = CpuTime(evidence.run.watch.hooks), dict[int, int](), 0
     for index, record in enumerate(evidence.records):
@@ -46,8 +46,8 @@ def _computed(ground: Ground) -> dict[int, int]:
 
 
 def _in_loops(ground: Ground) -> set[int]:
-    """The samples of loops that wait for a clock: of Linux by name, of boot loaders where most of what a
-    function does is to ask for the time."""
+    """The samples in loops that wait for a clock: in Linux by name; in boot loaders, functions that read the
+    clock in at least half of their samples."""
     clocks = ground.evidence.run.board.boot_loader.clocks
     found = set[int]()
     of: dict[int, tuple[str, str]] = {}
@@ -66,7 +66,7 @@ def _in_loops(ground: Ground) -> set[int]:
 
 
 def _names(ground: Ground, index: int, phase: str) -> list[str]:
-    """The functions of a sample, the innermost first; none where its stack is not known."""
+    """The functions of a sample, the innermost first; none if its stack is unknown."""
     record = ground.evidence.records[index]
     if isinstance(record, StackSample):
         return ground.stacks.functions(record, phase)[0]

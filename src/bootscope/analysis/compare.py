@@ -12,14 +12,14 @@ from bootscope.timeline.model import Phase, Timeline
 
 SPLIT = ("cpu_ns", "storage_ns", "console_ns", "idle_ns", "fixed_ns")
 ON_CORE = ("issue_ns", "memory_ns")
-"""What `cpu_ns` is made of where a core is modelled."""
+"""The parts of `cpu_ns` if a core is modelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseChange:
-    """A phase in boot A and in boot B; 0 where a boot has no such phase. `split` is B minus A; it is empty
-    where the phase was cut in one of them, since nobody has split what is left of it. With a core it has
-    issue and memory, too."""
+    """A phase in boot A and in boot B; 0 if a boot has no such phase. `split` is B minus A; it is empty if
+    the phase was cut in one of them, since the split of the rest is unknown. With a core it also has issue
+    and memory."""
 
     name: str
     a_ns: int
@@ -34,7 +34,7 @@ class PhaseChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that differs between what booted: `a` or `b` is None where it is not there."""
+    """A difference in what booted: `a` or `b` is None if it is absent there."""
 
     what: str
     a: str | None
@@ -43,7 +43,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What a boot was recorded until, and whether it got there; `why` not, in words."""
+    """The milestone that a boot was recorded until; `why` it was not reached, in words."""
 
     until: str
     why: str = ""
@@ -53,8 +53,8 @@ class End:
 class Comparison:
     """Boot B against boot A; `same_build` when every byte that booted is the same.
 
-    Where the two did not end at the same milestone, both are cut at `cut_at`, the last that both reached;
-    it is empty for whole boots. `refused` says why there is no verdict, and is empty where there is one.
+    If the two did not end at the same milestone, both are cut at `cut_at`, the last that both reached; it is
+    empty for whole boots. `refused` says why there is no verdict, and is empty if there is one.
     """
 
     same_build: bool
@@ -75,7 +75,7 @@ def compare(
     same_build: bool,
     ends: tuple[End, End] = (End(""), End("")),
 ) -> Comparison:
-    """Compares two timelines that end as `ends` say; `differences` come from :func:`differences`."""
+    """Compares two timelines that end as `ends` says; `differences` come from :func:`differences`."""
     same_end = ends[0] == ends[1] and not ends[0].why
     cut_at = "" if same_end else _last_common(a, b)
     total_a_ns = a.milestones[cut_at] if cut_at else a.total_ns
@@ -104,7 +104,7 @@ def _last_common(a: Timeline, b: Timeline) -> str:
 
 
 def _refusal(ends: tuple[End, End], cut_at: str) -> str:
-    """Why there is no verdict; empty where there is one."""
+    """Why there is no verdict; empty if there is one."""
     short = [
         f"{side} did not reach {end.until} ({end.why})"
         for side, end in zip("AB", ends, strict=True)
@@ -118,7 +118,7 @@ def _refusal(ends: tuple[End, End], cut_at: str) -> str:
 
 
 def _change(name: str, a: tuple[Phase | None, int], b: tuple[Phase | None, int]) -> PhaseChange:
-    """A phase in both, each with the moment at which its boot is cut."""
+    """A phase in both boots, each with the moment at which that boot is cut."""
     a_ns, b_ns = (min(p.end_ns, end_ns) - p.start_ns if p else 0 for p, end_ns in (a, b))
     if any(p and p.end_ns > end_ns for p, end_ns in (a, b)):
         return PhaseChange(name, a_ns, b_ns, {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console's bill: what every line cost, who wrote it, and what `quiet` would leave out."""
+"""The cost of the console: what every line took, who wrote it, and what `quiet` would suppress."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bootscope.timeline.cpu_time import DELAYS
 from bootscope.timeline.kernel_lines import STAMP
 
 QUIET_LEVEL = 4
-"""`quiet` shows what is more urgent than this: CONFIG_CONSOLE_LOGLEVEL_QUIET's usual value."""
+"""`quiet` shows only messages more urgent than this: CONFIG_CONSOLE_LOGLEVEL_QUIET's usual value."""
 _PAUSE_NS = 20_000
-"""Between two bytes of a line that lie further apart, their writer did something else."""
+"""If two bytes of a line are further apart than this, their writer did something else in between."""
 COLUMNS = (
     Column("start_ns", "at s", "at"),
     Column("cost_ns", "cost ms", "ns"),
@@ -43,7 +43,7 @@ SOURCES = (
 
 @dataclass(slots=True)
 class Line:
-    """A console line: `first` to `last` are the records of its bytes; `level` -1 where there is none.
+    """A console line: `first` to `last` are the records of its bytes; `level` is -1 if it has none.
 
     `wait_ns` went to the serial line, `cpu_ns` to writing one byte after the other; `runs` are the
     (first, last) records of bytes without a pause between them.
@@ -61,16 +61,16 @@ class Line:
     level: int = -1
     kernel: bool = False
     message: Message | None = None
-    """What the kernel was given to print; the line may come out much later, and on another task."""
+    """What was passed to printk; the line may come out much later, and in another task."""
 
     @property
     def cost_ns(self) -> int:
-        """What the boot would not have had to wait for without this line."""
+        """How much less the boot would have waited without this line."""
         return self.wait_ns + self.cpu_ns
 
 
 def lines(evidence: Evidence) -> list[Line]:
-    """All lines, in order, with what they cost and where they came from."""
+    """All lines, in order, with their cost and origin."""
     written = console_bytes(evidence.events, evidence.run.board.console)
     found = [_line(evidence, part) for part in by_line(written)]
     _name_sources(found, evidence)
@@ -115,7 +115,7 @@ def _name_sources(found: list[Line], evidence: Evidence) -> None:
             line.kernel = True
             printed.append((line, line.text[stamp.end() :]))
     if messages and not printed:
-        # A kernel without CONFIG_PRINTK_TIME: only the messages tell which lines are its own.
+        # A kernel without CONFIG_PRINTK_TIME: only its messages tell which lines are its own.
         printed = [(line, line.text) for line in found if line.first >= messages[0].index]
     pairs = align([body for _, body in printed], [m.format for m in messages])
     for number, index in pairs.items():
@@ -126,12 +126,12 @@ def _name_sources(found: list[Line], evidence: Evidence) -> None:
 
 
 def hidden_by_quiet(found: list[Line]) -> list[Line]:
-    """The kernel's lines that `quiet` would keep off the console."""
+    """The kernel's lines that `quiet` would suppress."""
     return [line for line in found if line.kernel and (line.level < 0 or line.level >= QUIET_LEVEL)]
 
 
 def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows]:
-    """(every line, the most expensive first; who wrote how much), of one phase if named."""
+    """(every line, the most expensive first; how much each writer wrote), of one phase if named."""
     found = [n for n in lines(evidence) if phase in (None, evidence.phase_at(n.start_ns))]
     quiet = hidden_by_quiet(found)
     sums = {

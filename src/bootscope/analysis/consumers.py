@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the time of a boot goes into, one record each; ranking.py makes them."""
+"""What the time of a boot was spent on, one record each; ranking.py makes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bootscope.timeline.model import Phase
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """`ns` of board time went into `what` (of kind cpu, idle, storage, console, fixed) in a phase."""
+    """`ns` of board time were spent on `what` (of kind cpu, idle, storage, console, fixed) in a phase."""
 
     phase: str
     kind: str
@@ -26,7 +26,7 @@ def phase_at(phases: tuple[Phase, ...], time_ns: int) -> Phase:
 
 
 def not_cpu(phase: Phase) -> tuple[tuple[str, str, int], ...]:
-    """(kind, in words, ns) of what a phase went into besides CPU and storage."""
+    """(kind, in words, ns) of what a phase spent on anything but CPU and storage."""
     return (
         ("console", "waiting for the serial line", phase.console_ns),
         ("idle", "CPU asleep", phase.idle_ns),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who had the CPU in a stretch of time, and what of that time the devices took.
+"""Which task had the CPU in a stretch of time, and how much of that time the devices took.
 
 Costs of devices belong to records, so every sum goes over record numbers; the times follow from them.
 """
@@ -19,17 +19,17 @@ from bootscope.timeline.costs import Cost
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Board time in ns that a task had the CPU, and what of it went to devices."""
+    """Board time in ns during which a task had the CPU, and the devices' part of it."""
 
     running_ns: int = 0
     storage_ns: int = 0
     console_ns: int = 0
     held_ns: int = 0
-    """More board time, in which devices worked for other CPUs and the model had this one stand still."""
+    """Additional board time, in which devices worked for other CPUs while the model stops this one."""
 
     @property
     def cpu_ns(self) -> int:
-        """What is left for executing instructions."""
+        """The rest, for executing instructions."""
         return self.running_ns - self.storage_ns - self.console_ns
 
     def __add__(self, other: Spent) -> Spent:
@@ -42,7 +42,7 @@ class Spent:
 
 
 def cpus_of(records: list[Record], cpus: int) -> list[int]:
-    """The CPU that each record is of; 0 for all where CPUs do not work at once."""
+    """The CPU of each record; 0 for all if CPUs do not run concurrently."""
     cpu, found = 0, []
     for record in records:
         if record.__class__ is Cpu and cpus > 1:
@@ -67,10 +67,10 @@ class Ledger:
     """Looks up what a task spent between two moments."""
 
     def __init__(self, slices: Iterable[Slice], found: list[Cost], cpus: Sequence[int] = ()) -> None:
-        """`cpus`: the CPU that each record is of; empty for one CPU."""
+        """`cpus`: the CPU of each record; empty for one CPU."""
         self._storage = self._by_cpu([c for c in found if c.kind == "storage"], cpus)
         self._console = self._by_cpu([c for c in found if c.kind == "console"], cpus)
-        # While a device works for one CPU, the model has all of them stand still.
+        # While a device works for one CPU, the model stops all of them.
         self._all = _Sums(found if any(cpus) else [])
         self._of_task: dict[Task, list[Slice]] = defaultdict(list)
         for part in slices:
@@ -85,7 +85,7 @@ class Ledger:
         return defaultdict(lambda: _Sums([]), {cpu: _Sums(costs) for cpu, costs in parted.items()})
 
     def _of_part(self, part: Slice, length_ns: int, first: int, last: int) -> Spent:
-        """What was spent in `length_ns` of a slice, in which these records lie."""
+        """What was spent in `length_ns` of a slice that contains these records."""
         storage = self._storage[part.cpu].between(first, last)
         console = self._console[part.cpu].between(first, last)
         others = max(0, self._all.between(first, last) - storage - console)

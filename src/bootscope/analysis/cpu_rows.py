@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each of several CPUs that work at once did: executed instructions, or slept and waited for others."""
+"""What each of several concurrent CPUs did: it ran instructions, or slept and waited for others."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ANY = "at least one"
 
 def view(evidence: Evidence, phase: str | None = None) -> Rows:
     """Busy time of each CPU, in a phase if named. `busy_ns + asleep_ns + devices_ns` of a row is the length
-    of the stretch; `asleep_ns` includes waiting for another CPU in a loop that gives up its turn.
+    of the stretch; `asleep_ns` includes waiting for another CPU in a loop that yields.
 
-    Raises UserError where CPUs have no times of their own.
+    Raises UserError if CPUs have no times of their own.
     """
     sleeps = evidence.timeline.cpu_sleeps
     if not sleeps:

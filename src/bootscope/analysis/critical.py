@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The critical path: what the milestone waited for, back to power-on, without gaps.
 
-From the milestone backwards: a task had the CPU, before that it slept until somebody woke it, so the
-path goes on with whoever did; or until an interrupt came, so the time went to what it had asked for; or
-it was ready while others had the CPU. Before there are tasks, the boot loaders are the path.
+It is followed backwards from the milestone. A task had the CPU. Before that it slept until another task woke
+it: the path goes on with the waker. Or it slept until an interrupt: the time went to what it had requested.
+Or it was ready while others had the CPU. Before there are tasks, the boot loaders are the path.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LABELLED = (
     "module",
 )
 _COMMANDS = (*hooks(Hooked.COMMAND), "initcall", "work")
-# What threads sleep in that wait for something to do for others.
+# Functions in which threads sleep that wait for requests of others.
 _SERVERS = (
     "worker_thread",
     "kthread_worker_fn",
@@ -70,24 +70,24 @@ class Step:
     last: int = 0
     wait: Wait | None = None
     until: str = ""
-    """The interrupt that ended a sleep."""
+    """The interrupt that ended the sleep."""
     cpu: int | None = None
-    """The CPU for which a step is READY."""
+    """The CPU that a READY step waited for."""
     behind: Wait | None = None
-    """What the task that served the sleeper slept in itself, if another one's sleep ended this one's."""
+    """The wait of the task that served the sleeper, if another task's sleep ended this one's."""
 
 
 def path(evidence: Evidence, stacks: Stacks, at_ns: int) -> list[Step]:
-    """The steps from power-on to `at_ns`, which they cover without gap or overlap."""
+    """The steps from power-on to `at_ns`, without gaps or overlaps."""
     return _Walk(evidence, stacks).back(at_ns)
 
 
 class _Walk:
     def __init__(self, evidence: Evidence, stacks: Stacks) -> None:
         self._evidence, self._stacks = evidence, stacks
-        # Waits whose cause is being looked for: the sleeper's, then its waker's, and so on.
+        # Waits whose cause is being searched: the sleeper's, then its waker's, and so on.
         self._pending: list[Wait] = []
-        # The CPU that the path ran on later.
+        # The CPU on which the path goes on afterwards.
         self._cpu = 0
 
     def back(self, at_ns: int) -> list[Step]:
@@ -114,7 +114,7 @@ class _Walk:
         return parts[at] if at >= 0 else None
 
     def _born(self, task: Task, now: int) -> tuple[int, Task, list[Step]]:
-        """Before its first slice a task waited for the CPU since its parent made it."""
+        """Before its first slice a task waited for the CPU, from when its parent made it."""
         begin = min(now, task.start_ns)
         first = self._evidence.scene.tasks[0]
         parent = task.parent or first
@@ -136,8 +136,8 @@ class _Walk:
             return woken, wait.waker, [ready]
         first = self._asked_by(wait)
         if first:
-            # This task serves a device for whoever asks: what it was woken for is what the sleeper had
-            # asked of that device, and the time before it is the sleeper's.
+            # This task serves a device on request: it was woken for what the sleeper had requested of that
+            # device, and the time before it belongs to the sleeper.
             self._pending.clear()
             if first.start_ns >= woken:
                 return woken, first.task, [ready]  # the device was done before the sleeper slept
@@ -147,7 +147,7 @@ class _Walk:
         return wait.start_ns, task, [ready, asleep]
 
     def _asked_by(self, wait: Wait) -> Wait | None:
-        """The wait of the task that a serving task's wait ended for; None when it served nobody."""
+        """The wait of the task that a serving task's wait ended for; None if it served nobody."""
         pending = self._pending
         while len(pending) > 1 and pending[-1].start_ns < pending[-2].start_ns:
             pending.pop()  # a server that waits for another server
@@ -163,7 +163,7 @@ class _Walk:
 
 
 def goal(evidence: Evidence) -> str:
-    """Where the path of a whole recording leads: to its milestone, if the boot got there."""
+    """Where the path of a whole recording leads: to its milestone if the boot reached it, else to its end."""
     until = evidence.run.until
     return until if until in evidence.timeline.milestones else "the end of the recording"
 
@@ -176,8 +176,8 @@ def path_end(evidence: Evidence, milestone: str | None) -> int:
 def view(
     evidence: Evidence, stacks: Stacks, milestone: str | None = None, steps: Iterable[Step] | None = None
 ) -> Rows:
-    """The path to a milestone (default: the end of the recording), in order of time; `steps` where somebody
-    has them already."""
+    """The path to a milestone (default: the end of the recording), in order of time; `steps` if they are
+    already known."""
     at_ns = path_end(evidence, milestone)
     steps = path(evidence, stacks, at_ns) if steps is None else steps
     rows = _merged([row for step in steps for row in _rows(step, evidence, stacks)])
@@ -266,10 +266,10 @@ def activity(step: Step, evidence: Evidence) -> Iterator[tuple[int, int, int, in
 
 
 def _what(calls: list[Call], evidence: Evidence) -> tuple[str, str]:
-    """(the initcall, probe, work or command that a task was in; what inside it, if anything)."""
+    """(the initcall, probe, work or command that a task was in; what ran inside it, if anything)."""
     labelled = [c for c in calls if c.kind in _LABELLED]
     spins = [c for c in calls if c.kind in DELAYS][:1]
-    # Scripts nest commands and workers nest probes: the innermost command, the outermost probe in it.
+    # Scripts nest commands and workers nest probes: the innermost command, and the outermost probe in it.
     commands = [i for i, c in enumerate(labelled) if c.kind in _COMMANDS]
     at = commands[-1] if commands else 0
     inner = [label(c, evidence) for c in labelled[at + 1 :]]
@@ -283,19 +283,19 @@ _SUMMED = ("length_ns", "cpu_ns", "storage_ns", "console_ns")
 
 
 def _merged(rows: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
-    """Joins neighbours in one context, and short ones of one task, so that the path can be read."""
+    """Joins neighbours in one context, and short ones of one task, to keep the path readable."""
     alike = groupby(rows, itemgetter("who", "how", "phase", "what"))
     contexts = [_context(list(group)) for _, group in alike]
 
     def together(row: dict[str, Cell]) -> Cell:
-        # Short steps are shown as one, whoever made them, as long as they lie in one phase.
+        # Short steps within one phase are shown as one, whatever their task.
         return row["phase"] if int(row["length_ns"] or 0) < _SMALL_NS else row["start_ns"]
 
     return [_run(list(run)) for _, run in groupby(contexts, together)]
 
 
 def _context(group: list[dict[str, Cell]]) -> dict[str, Cell]:
-    """One step in one context, with what took most of it, if anything stands out."""
+    """One step in one context, with what took most of its time, if anything stands out."""
     sums = {key: sum(int(row[key] or 0) for row in group) for key in _SUMMED}
     inside = Counter[str]()
     for row in group:
@@ -305,7 +305,7 @@ def _context(group: list[dict[str, Cell]]) -> dict[str, Cell]:
 
 
 def _run(run: list[dict[str, Cell]]) -> dict[str, Cell]:
-    """Short steps as one, under the name of the task and context that had most of their time."""
+    """Short steps as one, named after the task and context with most of their time."""
     if len(run) == 1:
         return run[0]
     totals = Counter[tuple[Cell, ...]]()

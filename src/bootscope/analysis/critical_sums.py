@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The critical path summed up: how much of it is whose, whatever order the steps come in."""
+"""The critical path summed up by task, whatever the order of the steps."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _PID = re.compile(r"\[\d+\]$")
 def views(
     evidence: Evidence, stacks: Stacks, milestone: str | None = None, phase: str | None = None
 ) -> tuple[Rows, Rows]:
-    """(who the path to a milestone is, the most first; the path), of one phase if named."""
+    """(the path to a milestone by task, the longest first; the path), of one phase if named."""
     steps = path(evidence, stacks, path_end(evidence, milestone))
     rows = view(evidence, stacks, milestone, steps)
     return _by_who(rows.title, _clipped(shares(steps, evidence), evidence, phase), phase), rows
 
 
 Share = tuple[int, int, Task, str, str]
-"""Start and end of a stretch, which task had it, what that is called, and how: it ran, slept, or had the CPU
-for which the path was READY."""
+"""Start and end of a stretch, its task, the task's name, and how: it ran, slept, or had the CPU for which the
+path was READY."""
 
 
 def shares(steps: Iterable[Step], evidence: Evidence) -> Iterator[Share]:
-    """Whose each moment of a path is, in order of time."""
+    """The task of each moment of a path, in order of time."""
     for step in steps:
         if step.how != READY:
             for start, end in pairwise(_phase_edges(step, evidence)):
@@ -56,13 +56,13 @@ def shares(steps: Iterable[Step], evidence: Evidence) -> Iterator[Share]:
 
 
 def _phase_edges(step: Step, evidence: Evidence) -> list[int]:
-    """Start and end of a step, and where it is cut: the boot loaders are one task with a name by phase."""
+    """Start and end of a step, and where to cut it: the boot loaders are one task with a name per phase."""
     starts = [p.start_ns for p in evidence.timeline.phases if step.start_ns < p.start_ns < step.end_ns]
     return [step.start_ns, *(starts if step.task.number == 0 else ()), step.end_ns]
 
 
 def _clipped(found: Iterable[Share], evidence: Evidence, phase: str | None) -> Iterator[Share]:
-    """What of them lies in a phase; all of them without one."""
+    """The parts that lie in a phase; everything without one."""
     window = evidence.timeline.phase(phase)
     for start, end, task, who, how in found:
         if window:
@@ -75,7 +75,7 @@ def _by_who(title: str, found: Iterable[Share], phase: str | None) -> Rows:
     spent: dict[str, Counter[str]] = defaultdict(Counter)
     tasks: dict[str, set[Task]] = defaultdict(set)
     for start, end, task, who, how in found:
-        # Threads of one name do one kind of work.
+        # Threads of the same name do the same kind of work.
         name = _PID.sub("", who)
         spent[name][how] += end - start
         tasks[name].add(task)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that one recorded boot gives to the analyses, loaded and put together once."""
+"""Everything that one recorded boot provides for the analyses, loaded and assembled once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from bootscope.timeline.model import Timeline
 
 _BEFORE_TASKS = {ROM.phase: "boot ROM", "decompress": "decompressor"}
 _NO_DEEDS = (Cpu, Slept, Idle)
-"""Records of a CPU that do not say that it did anything then."""
+"""Records of a CPU that do not show that it did anything then."""
 
 if TYPE_CHECKING:
     # The disassembler takes a tenth of a second to load, and few views need it.
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 class Evidence:
     """One boot. `levels` maps addresses of initcalls to their level.
 
-    The virtual times of `records` are those of the board's CPU; those of `recorded` are the emulator's, which
-    is what else was counted while it ran. The two are the same unless the board profile scales the CPU.
+    The virtual times of `records` are those of the board's CPU; those of `recorded` are the emulator's, as
+    are all other counts of that run. The two are the same unless the board profile scales the CPU.
     """
 
     run: RunInfo
@@ -67,10 +67,10 @@ class Evidence:
     levels: dict[int, str]
     scripts: dict[str, str]
     load: Callable[[str], bytes]
-    """What was kept of the build, by its name in capture.objects; empty when it was not."""
+    """What was kept of the build, by its name in capture.objects; empty if it was not kept."""
     timing: Timing | None = None
     memory_ns: list[int] | None = None
-    """How long was waited for memory up to each record; None where no core is modelled."""
+    """Time waited for memory up to each record; None if no core is modelled."""
 
     @property
     def arch(self) -> Architecture:
@@ -78,7 +78,7 @@ class Evidence:
         return self.run.board.arch
 
     def program(self, name: str) -> Code | None:
-        """The code of a program that was kept; None for recordings that do not have it.
+        """The code of a program that was kept; None if the recording lacks it.
 
         Raises UserError when what was kept is damaged.
         """
@@ -124,12 +124,12 @@ class Evidence:
 
     @cached_property
     def cpu_of_records(self) -> list[int]:
-        """The CPU that each record is of; 0 for all where CPUs do not work at once."""
+        """The CPU of each record; 0 for all if CPUs do not run concurrently."""
         return cpus_of(self.records, self.scene.cpus)
 
     def slice_at(self, time_ns: int, cpu: int | None = None) -> Slice:
-        """The slice that a moment lies in; a task's own slice begins with the switch to it. Where several
-        CPUs work at once, that of `cpu`, or of the one that does the next thing."""
+        """The slice that contains a moment; a task's own slice begins with the switch to it. If several CPUs
+        run concurrently, that of `cpu`, or of the one that acts next."""
         if self.scene.cpus == 1:
             cpu = 0
         elif cpu is None:
@@ -142,7 +142,7 @@ class Evidence:
         return parts[max(0, bisect_right(starts, time_ns) - 1)]
 
     def who(self, task: Task, time_ns: int) -> str:
-        """A task as people know it; before the kernel runs, the program that does."""
+        """A task's usual name; before the kernel runs, the running program."""
         phase = self.phase_at(time_ns)
         if task.number == 0:
             program = self.run.board.boot_loader.program(phase)
@@ -155,13 +155,13 @@ class Evidence:
 
     @cached_property
     def sees_tasks(self) -> bool:
-        """Whether it was recorded which task had the CPU; the first recordings lack that."""
+        """Whether the recording shows which task had the CPU; the first recordings do not."""
         return "switch" in self.run.watch.hooks.values()
 
     def _without_task(self, phase: str, time_ns: int) -> str:
         if not self.sees_tasks:
             return "kernel" if phase == "kernel" else "kernel or programs"
-        # The first task becomes the idle task when it has started the others.
+        # The first task becomes the idle task once it has started the others.
         return "idle" if time_ns >= self._first_switch_ns else "kernel start"
 
     @cached_property
@@ -177,12 +177,12 @@ class Evidence:
 
     @cached_property
     def _less_deep_of(self) -> dict[Task, list[int]]:
-        """What :func:`_less_deep` finds for the calls of each task."""
+        """The result of :func:`_less_deep` for the calls of each task."""
         return {task: _less_deep(calls) for task, calls in self._calls_of.items()}
 
     @cached_property
     def waits_of(self) -> dict[Task, list[Wait]]:
-        """The waits of each task that has any, in order of their start."""
+        """The waits of each task that has any, in order of their starts."""
         found: dict[Task, list[Wait]] = {}
         for wait in self.scene.waits:
             found.setdefault(wait.task, []).append(wait)
@@ -190,7 +190,7 @@ class Evidence:
 
     @cached_property
     def idle_before(self) -> list[int]:
-        """How long the CPU slept up to each record, it included."""
+        """How long the CPU slept up to and including each record."""
         return list(accumulate(r.duration_ns if isinstance(r, Idle) else 0 for r in self.records))
 
     @cached_property
@@ -202,17 +202,17 @@ class Evidence:
         return bisect_left(self._record_times, time_ns)
 
     def virtual_ns(self, call: Call) -> int:
-        """How long a call took by the virtual clock, which the target's own clocks follow."""
+        """The length of a call by the virtual clock, which the target's own clocks follow."""
         last = min(call.last, len(self.records) - 1)
         return self.records[last].time_ns - self.records[call.first].time_ns
 
     def next_work(self, task: Task, time_ns: int) -> Call | None:
-        """The first work that a worker thread does from a moment on."""
+        """The first work that a worker thread begins at or after a moment."""
         calls = self._calls_of.get(task, [])
         return next((c for c in calls if c.kind == "work" and c.start_ns >= time_ns), None)
 
     def calls_of(self, task: Task) -> list[Call]:
-        """All calls of a task, outer before inner, in order of their start."""
+        """All calls of a task, outer before inner, in order of their starts."""
         return self._calls_of.get(task, [])
 
     def calls_at(self, task: Task, index: int) -> list[Call]:
@@ -227,8 +227,8 @@ class Evidence:
             if is_open and call.depth < depth:
                 found.append(call)
                 depth = call.depth
-                # Calls in between are no less deep, so none of them is around this one. Going through them
-                # costs minutes where a driver of flash waits a hundred thousand times in a row.
+                # Calls in between are no less deep, so none of them encloses this one. Walking through them
+                # takes minutes if a flash driver waits a hundred thousand times in a row.
                 number = self._less_deep_of[task][number]
             elif call.depth == 0 and not is_open:
                 break
@@ -238,7 +238,7 @@ class Evidence:
 
 
 def _less_deep(calls: list[Call]) -> list[int]:
-    """For each call, in order of start: the place of the last one before it that is less deep, or -1."""
+    """For each call, in order of start: the index of the last earlier one that is less deep, or -1."""
     found, path = list[int](), list[int]()
     for number, call in enumerate(calls):
         while path and calls[path[-1]].depth >= call.depth:
@@ -255,10 +255,10 @@ def evidence_of(
     board: Board | None = None,
     timing: Timing | None = None,
 ) -> Evidence:
-    """Everything about one boot; with `board`, as that profile's devices would have had it, with `timing`, as
-    that core.
+    """Everything about one boot; with `board`, as with that profile's devices; with `timing`, as on that
+    core.
 
-    Raises UserError when the stream cannot be read. What an older recording lacks is empty.
+    Raises UserError when the stream cannot be read. Whatever an older recording lacks is empty.
     """
     kept = run.info.system.symbols
 
@@ -298,7 +298,7 @@ def evidence_of(
 
 
 def _symbols(made: Made, load: Callable[[str], bytes], kept: Container[str]) -> dict[str, Symbols]:
-    """The symbols of programs, by their names in capture.objects; those of pieces where they were put."""
+    """The symbols of programs, by name in capture.objects; those of pieces at their run-time addresses."""
     tables = {
         name: Symbols.parse(load(name).decode("utf-8", "replace"), made.run.board.arch)
         for name in objects.SYMBOL_TABLES

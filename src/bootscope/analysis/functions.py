@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions: where the CPU's time went, by samples of the program counter and of the stack."""
+"""Functions: where the CPU spent its time, from samples of the program counter and the stack."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from bootscope.timeline.model import Phase
 from bootscope.timeline.trace import Stack, StackAt
 
 if TYPE_CHECKING:
-    # It brings the disassembler, which takes a tenth of a second to load and which few views need.
+    # It loads the disassembler, which takes a tenth of a second and which few views need.
     from bootscope.analysis.unwind import Unwinder
     from bootscope.image.code import Function
 
 CUT = "…"
-# Where paths begin: tasks, system calls, exceptions, and the programs themselves.
+# Where call paths begin: tasks, system calls, exceptions, and the programs themselves.
 _ROOTS = frozenset(
     (
         *("ret_from_fork", "start_kernel", "vector_swi", "ret_fast_syscall", "local_restart", "__sys_trace"),
@@ -38,7 +38,7 @@ _ROOTS = frozenset(
     )
 )
 _CONTEXTS = (Hooked.COMMAND, Hooked.INITCALL, Hooked.PROBE)
-# The function in whose call path what belongs to a context begins.
+# Context -> the function in the call path from which on frames belong to it.
 _FUNCTION_OF = {
     "initcall": "do_one_initcall",
     "probe": "really_probe",
@@ -59,7 +59,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Where the program counter was at a sample, in words."""
+    """Where a sample found the program counter, in words."""
 
     index: int
     phase: str
@@ -82,7 +82,7 @@ def seen(evidence: Evidence) -> Iterator[Seen]:
             now[cpu] = next(slices[cpu], None)
         while index >= end:
             end, phase = next(ends)
-        # There are very many samples, and most are of code whose name depends on nothing but its address.
+        # There are very many samples, and for most the name depends on the address alone.
         name = names.fixed(phase, record.pc)
         if name is None:
             name = names.user(phase, record.pc, part.task if part else None, before(index))
@@ -103,8 +103,8 @@ def self_times(evidence: Evidence) -> dict[tuple[str, str], int]:
 
 
 def _weights(evidence: Evidence) -> Callable[[int], int]:
-    """What a sample at a record counts: as much as any other, or with a core's model its distance in CPU time
-    from the one before, as samples lie on a grid of virtual time."""
+    """The weight of a sample at a record: equal for all, or with a core's model the CPU time since the
+    previous sample, since samples lie on a grid of virtual time."""
     if evidence.timing is None:
         return lambda index: 1
     last = 0
@@ -122,7 +122,7 @@ _Key = TypeVar("_Key", str, tuple[str, ...])
 
 
 def _shares(total_ns: int, counts: dict[_Key, int]) -> Iterator[tuple[_Key, int]]:
-    """Splits a time by counts; the largest share takes what rounding leaves."""
+    """Splits a time by counts; the largest share takes the rounding remainder."""
     whole = sum(counts.values())
     ordered = sorted(counts, key=lambda name: (-counts[name], name))
     shares = {name: total_ns * counts[name] // whole for name in ordered}
@@ -131,7 +131,7 @@ def _shares(total_ns: int, counts: dict[_Key, int]) -> Iterator[tuple[_Key, int]
 
 
 class Stacks:
-    """Call paths of one boot. Asking for one raises UserError when a program's kept code is damaged."""
+    """Call paths of one boot. Every query raises UserError when a program's kept code is damaged."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -139,7 +139,7 @@ class Stacks:
         self._unwinders: dict[str, list[Unwinder]] = {}
 
     def _of_program(self, name: str) -> list[Unwinder]:
-        """The unwinders of a program, read when its first stack is asked for: many views need none."""
+        """The unwinders of a program, loaded for its first stack: many views need none."""
         if name not in self._unwinders:
             from bootscope.analysis.unwind import Unwinder
 
@@ -152,12 +152,12 @@ class Stacks:
         return self._unwinders[name]
 
     def functions(self, sample: StackSample, phase: str) -> tuple[list[str], bool]:
-        """Functions from the innermost outwards, and whether the path was cut short."""
+        """Functions from the innermost outwards, and whether the path was cut."""
         found, cut = self._called(sample, phase)
         return [function.name for function in found], cut
 
     def addresses(self, sample: StackSample, phase: str) -> list[int]:
-        """Where these functions begin in the program as it was linked."""
+        """The start addresses of these functions in the program as linked."""
         return [function.address for function in self._called(sample, phase)[0]]
 
     def _called(self, sample: StackSample, phase: str) -> tuple[list[Function], bool]:
@@ -172,7 +172,7 @@ class Stacks:
 
     @cached_property
     def sampled(self) -> tuple[StackAt, ...]:
-        """Every sample of the stack in order of time, with its call path as in :meth:`all`."""
+        """Every stack sample in order of time, with its call path as in :meth:`all`."""
         found = []
         records = self._evidence.records
         for index, record in enumerate(records):
@@ -193,7 +193,7 @@ class Stacks:
         return found
 
     def _flat(self, phase: Phase) -> dict[tuple[str, ...], int]:
-        """Where the stack was not sampled: the functions alone, by the program counter."""
+        """Without stack samples: the functions alone, by the program counter."""
         own = self._self_times.items()
         return {(phase.name, name): ns for (at, name), ns in own if at == phase.name and ns}
 
@@ -217,14 +217,14 @@ class Stacks:
 
 
 def doing(evidence: Evidence, task: Task, index: int, at_ns: int, apart: Container[str] = DELAYS) -> str:
-    """A task, and the innermost call that was open in it at a record, but for those of the kinds `apart`."""
+    """A task, and the innermost call open in it at a record, ignoring calls of the kinds `apart`."""
     calls = [c for c in evidence.calls_at(task, index) if c.kind not in apart]
     who = evidence.who(task, at_ns)
     return f"{who}: {label(calls[-1], evidence)}" if calls else who
 
 
 def label(call: Call, evidence: Evidence) -> str:
-    """A context in words, for a flame graph."""
+    """A context in words, as a frame of the flame graph."""
     if call.kind == "irq":
         return f"irq {call.text or call.value}"
     if call.kind == "work":
@@ -234,7 +234,7 @@ def label(call: Call, evidence: Evidence) -> str:
 
 
 def _inside(functions: list[str], contexts: list[Call]) -> list[str]:
-    """The part of a path (innermost first) that lies inside the innermost context."""
+    """The part of a path (innermost first) inside the innermost context."""
     if contexts:
         entry = _FUNCTION_OF[contexts[-1].kind]
         for at, name in enumerate(functions):
@@ -254,7 +254,7 @@ def _phase_stacks(phase: Phase, counts: dict[tuple[str, ...], int]) -> Iterator[
 
 
 def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
-    """Functions by their own CPU time; `total` counts what they called, too."""
+    """Functions by their own CPU time; `total` includes their callees."""
     own = self_times(evidence)
     total: dict[tuple[str, str], int] = defaultdict(int)
     loader = evidence.run.board.boot_loader
@@ -278,7 +278,7 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
             }
         )
     rows.sort(key=lambda r: (-int(r["self_ns"] or 0), -int(r["total_ns"] or 0), str(r["what"])))
-    # These tell neither a symbol nor a process's program.
+    # Names without a symbol or a process's program; the decompressor is one if it has no symbols.
     one_piece = () if evidence.names.has(DECOMPRESSOR) else (DECOMPRESSOR,)
     unnamed = (*(f"{title} {NO_SYMBOL}" for title in _TITLES), _BRIEF, "user programs", *one_piece)
     named = sum(ns for (_, name), ns in own.items() if name not in unnamed)
@@ -294,6 +294,6 @@ def view(evidence: Evidence, stacks: list[Stack]) -> Rows:
 
 
 def _is_function(name: str) -> bool:
-    """Whether a frame is one, not a context such as `initcall xyz`."""
+    """Whether a frame is a function, not a context such as `initcall xyz`."""
     words = name.split(" ")
     return len(words) == 2 and words[1].replace("_", "a").replace(".", "a").isalnum()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What usually stands in a gap of the console: told by the lines before and after it.
+"""What usually happens in a gap of the console, judged by the lines before and after it.
 
 The kinds are tables in `gap_kinds/`: `before` and `after` are regular expressions for the two lines (both
-must fit where both are given), `least_ms` and `most_ms` bound the gap's length, `what` is the reason and `do`
+must match if both are given), `least_ms` and `most_ms` bound the gap's length, `what` is the reason and `do`
 what would help, `techniques` are ids of the catalogue, the best first. `span` is a regular expression for
-what logs time by name, of which it is the reason that it takes long: systemd's units and their descriptions,
-its phases (`firmware`) and its own work (`generators`). `sure` is `known` where the lines themselves say so,
-else `likely`. An `idle` gap is none of the boot's: nothing waits. `source` says who knows.
+names in time logs - systemd's units and their descriptions, its phases (`firmware`) and its own work
+(`generators`) - whose length it explains. `sure` is `known` if the lines themselves say so, else `likely`. An
+`idle` gap is not part of the boot: nothing waits. `source` says where the knowledge comes from.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bootscope.loaders.registry import BUILT
 KNOWN, LIKELY = "known", "likely"
 _TABLES = Path(__file__).with_name("gap_kinds")
 _LONGEST = 400
-"""Of a line, so many characters are looked at."""
+"""The number of characters of a line that are examined."""
 _NS_OF_MS = 1_000_000
 _COMPRESSION = ("kernel-compression", "kernel-uncompressed", "kernel-remove-unused")
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """Why nothing is said for a while: `what` and what to `do`, in words. `same` is the device or driver that
-    speaks before and after (untrusted, from a board); empty where that is not one."""
+    """Why the console is silent for a while: `what` and what to `do`, in words. `same` is the device or
+    driver named in the lines before and after (untrusted, from a board); empty if they differ."""
 
     kind: str
     what: str
@@ -43,13 +43,13 @@ class Reason(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The reason as it is shown: what is only likely says so."""
+        """The reason as shown; a reason that is only likely is marked so."""
         told = self.what if self.sure == KNOWN else f"{LIKELY}: {self.what}"
         return f"{told} (same probe: {self.same})" if self.same and self.same not in told else told
 
 
 class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of gap, as its table has it."""
+    """A kind of gap, as in its table."""
 
     what: str
     sure: str
@@ -78,7 +78,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """All kinds by id, as they are tried: what both lines tell, what is known, the rest."""
+    """All kinds by id, in the order of trial: those that match both lines, then known ones, then the rest."""
     found = dict(_of_loaders())
     for path in sorted(_TABLES.glob("*.toml")):
         found |= msgspec.toml.decode(path.read_bytes(), type=dict[str, Kind])
@@ -90,7 +90,7 @@ def _order(kind: Kind) -> tuple[bool, bool]:
 
 
 def _of_loaders() -> dict[str, Kind]:
-    """Those whose lines are known with the boot loaders."""
+    """Those whose lines the boot loaders define."""
     return {
         "countdown": Kind(
             f"{BUILT.title} waits for a key",
@@ -100,7 +100,7 @@ def _of_loaders() -> dict[str, Kind]:
             before=console.COUNTDOWN,
             techniques=BUILT.cures.countdown,
         ),
-        # An arm64 kernel's first line has ten digits; its Image is never packed.
+        # An arm64 kernel prints ten digits in its first line; its Image is never compressed.
         "kernel-start-64": Kind(
             "the kernel starts, before its console works",
             LIKELY,
@@ -129,12 +129,12 @@ def _of_loaders() -> dict[str, Kind]:
 
 
 _DEVICE = re.compile(r"([\w-]{2,40} [\w.-]{1,40}[:.@-][\w.:-]{1,60}|[A-Za-z][\w./-]{2,40}): ")
-"""What Linux's dev_info and pr_fmt put in front: driver and device, or one of the two."""
+"""The prefix of Linux's dev_info and pr_fmt: driver and device, or one of the two."""
 _NO_PROBE = re.compile(
     r"(?:systemd|random|boot|audit|init|INIT|procd|usb|hub|usbcore|Run|udevd|TERM|NET|IPv6|ACPI|printk"
     r"|clocksource|WARNING|NOTICE|INFO|Freeing|kmodloader|mtdblock|mount_root|BUG|EXT4-fs|device)\b|EXT4-fs"
 )
-"""Prefixes that many share: they do not tell one probe."""
+"""Prefixes that many share: they do not identify one probe."""
 
 
 _NOTHING = re.compile(
@@ -143,12 +143,12 @@ _NOTHING = re.compile(
     r"|(?:\[  OK  \] |systemd\[1\]: )(?:Finished|Reached target|Created slice|Listening on|Condition check) "
     r"|.*(?:was skipped because|being skipped\b|skipped, unmet condition)"
 )
-"""Lines whose words are not what goes on after them: records of audit, AppArmor and SELinux (they hold names
-of programs and files; 1403 is a policy that was loaded), units that are through or were left out."""
+"""Lines that do not say what happens after them: audit, AppArmor and SELinux records (they name programs and
+files; 1403 is a loaded policy), units that have finished or were skipped."""
 
 
 def same_probe(before: str, after: str) -> str:
-    """The device or driver that speaks in both lines; empty if it is not the same one."""
+    """The device or driver named in both lines; empty if they differ."""
     one, two = _DEVICE.match(before), _DEVICE.match(after)
     if not one or not two or one[1] != two[1] or _NO_PROBE.match(one[1]):
         return ""
@@ -156,8 +156,8 @@ def same_probe(before: str, after: str) -> str:
 
 
 def reason(before: str, after: str, gap_ns: int) -> Reason | None:
-    """What usually stands in a gap of `gap_ns` between two lines without their stamps; None if nothing is
-    known of it. The lines are untrusted."""
+    """What usually happens in a gap of `gap_ns` between two lines without their stamps; None if unknown. The
+    lines are untrusted."""
     before, after = (_telling(line[:_LONGEST].strip()) for line in (before, after))
     same = same_probe(before, after)
     for ident, kind in kinds().items():
@@ -173,13 +173,13 @@ def reason(before: str, after: str, gap_ns: int) -> Reason | None:
 
 
 def _telling(line: str) -> str:
-    """A line, or nothing where its words tell nothing of a gap beside it."""
+    """A line, or an empty string if it says nothing about a gap beside it."""
     return "" if _NOTHING.match(line) else line
 
 
 @cache
 def span_reason(name: str) -> Reason | None:
-    """Why what logs time by this name (untrusted) usually takes long; None if nothing is known of it."""
+    """Why an entry of this name (untrusted) in a time log usually takes long; None if unknown."""
     for ident, kind in kinds().items():
         if kind.span and _compiled(kind.span).search(name[:_LONGEST]):
             return _reason(ident, kind, "")
@@ -187,8 +187,8 @@ def span_reason(name: str) -> Reason | None:
 
 
 def as_reason(ident: str) -> Reason:
-    """The kind of that id as the reason of a gap in which its program is known to be at work. Raises KeyError
-    for an unknown one."""
+    """The kind with that id, as the reason of a gap in which its program is known to run. Raises KeyError for
+    an unknown id."""
     return _reason(ident, kinds()[ident], "")
 
 

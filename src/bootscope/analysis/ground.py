@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots put on common ground before they are compared: from the same moment on, up to the same milestone."""
+"""Boots made comparable: counted from the same moment, up to the same milestone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIRST_LINE = "the first line"
 
 @dataclass(frozen=True)
 class Ground:
-    """Runs on common ground. `notes` say what was done to them; `refused` why there is none, or is empty."""
+    """Runs on common ground. `notes` say what was done to them; `refused` why there is none, else empty."""
 
     sets: tuple[SampleSet, ...]
     notes: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ def common_ground(sets: Sequence[SampleSet]) -> Ground:
 
 
 def common_zero(sets: Sequence[SampleSet]) -> Ground:
-    """Runs whose boots count from the same moment: their own zero, or where these differ the first line."""
+    """Runs whose boots count from the same moment: their own zero, or the first line if these differ."""
     boots = [boot for each in sets for boot in each.complete if boot.zero]
     zeros = list(dict.fromkeys(boot.zero for boot in boots))
     if len(zeros) < 2:
@@ -41,7 +41,7 @@ def common_zero(sets: Sequence[SampleSet]) -> Ground:
 
 
 def _listed(sets: Sequence[SampleSet], zero: str) -> str:
-    """The boots with that zero: `boots 9, 10 of A`."""
+    """The boots with that zero, such as `boots 9, 10 of A`."""
     found = []
     for side, each in zip("AB", sets, strict=False):
         numbers = [boot.boot_id.rpartition("/")[2].lstrip("0") for boot in each.complete if boot.zero == zero]
@@ -58,7 +58,7 @@ def _from_first(boot: BootTimes) -> BootTimes:
 
 
 def _common_end(ground: Ground) -> Ground:
-    """Both cut at the last milestone that both usually reach, where they do not end at the same one."""
+    """Both cut at the last milestone that both usually reach, if they do not end at the same one."""
     sets = ground.sets
     ends = [end_of(each) for each in sets]
     if len(set(ends)) < 2 or not all(each.complete for each in sets):
@@ -73,7 +73,7 @@ def _common_end(ground: Ground) -> Ground:
 
 
 def end_of(boots: SampleSet) -> str:
-    """The milestone that the boots of a run end with: what it was for, or the last that most reach."""
+    """The milestone at which the boots of a run end: the one recorded for, or the last that most reach."""
     if boots.until:
         return boots.until
     last = last_common([boots])
@@ -89,7 +89,7 @@ def _until(boot: BootTimes, end: Quantity) -> BootTimes:
 
 
 def _window(boot: BootTimes, start_ns: int, end_ns: int) -> BootTimes:
-    """A boot from `start_ns` on, up to `end_ns`. Phases whose stretches nobody kept are left out."""
+    """A boot from `start_ns` to `end_ns`. Phases without known stretches are left out."""
     times: dict[Quantity, int] = {}
     spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
     for quantity, ns in boot.times.items():

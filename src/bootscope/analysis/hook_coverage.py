@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording does not tell: hooks without a function in its programs, or newer than the recording."""
+"""What a recording cannot tell: hooks without a function in its programs, or newer than the recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SWITCHES = {"switch": "process switches"}
 _PROCESSES = SWITCHES | {"fork": "parents of processes"}
 _WAKES = SWITCHES | {"wake": "wake-ups"}
 _DELAYS = {"delay": "delays of the kernel"}
-# View -> hook -> what it does not know without it.
+# View -> hook -> what the view does not know without it.
 _NEEDED = {
     "initcalls": {
         "initcall": "the kernel's initcalls",
@@ -42,13 +42,13 @@ _IN_LOADER = {
 
 
 def _nameless_loader(hooks: Iterable[str], evidence: Evidence) -> list[str]:
-    """Those of some hooks that lie in a boot loader which is prebuilt, without symbols."""
+    """Those of the hooks that lie in a prebuilt boot loader without symbols."""
     main = evidence.run.board.boot_loader.last
     return [hook for hook in hooks if shipped(evidence) and program_of(hook) is main]
 
 
 def missing(evidence: Evidence, hooks: Iterable[str]) -> list[str]:
-    """Those of some hooks that the recording does not have."""
+    """Those of the hooks that the recording lacks."""
     there = set(evidence.run.watch.hooks.values())
     return [hook for hook in hooks if hook not in there]
 
@@ -71,7 +71,7 @@ def notes(view: str, evidence: Evidence) -> tuple[str, ...]:
 
 
 def shipped(evidence: Evidence) -> bool:
-    """Whether the boot loader was taken as others have built it. The first recordings kept no program."""
+    """Whether the boot loader is prebuilt. The first recordings kept no program."""
     kept, main = evidence.run.system.symbols, evidence.run.board.boot_loader.last
     return main is not None and objects.KERNEL in kept and main.code not in kept
 
@@ -90,7 +90,7 @@ def _unkept(evidence: Evidence) -> list[str]:
 
 
 def need(evidence: Evidence, what: str, *hooks: str) -> None:
-    """Raises UserError when the recording lacks a hook without which nothing can be said of `what`."""
+    """Raises UserError when the recording lacks one of the hooks, without which `what` is unknown."""
     lacking = missing(evidence, hooks)
     if lacking and _nameless_loader(lacking, evidence) == lacking:
         title = evidence.run.board.boot_loader.title

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Initcalls, module starts and driver probes; the boot loader's own start-up steps and probes beside them."""
+"""Initcalls, module starts and driver probes, together with the boot loader's start-up steps and probes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = (
 
 
 def name_of(call: Call, evidence: Evidence) -> str:
-    """What a call is called: its function, its device, its command."""
+    """The name of a call: its function, device or command."""
     address = evidence.arch.code_address(call.value)
     if call.kind == "initcall":
         found = evidence.names.name("kernel", address).removeprefix("kernel ")
@@ -50,14 +50,14 @@ def name_of(call: Call, evidence: Evidence) -> str:
 
 
 def level_of(call: Call, evidence: Evidence) -> str:
-    """The level of an initcall; empty where it has none, and for other calls."""
+    """The level of an initcall; empty if it has none, and for other calls."""
     address = evidence.arch.code_address(call.value)
     return evidence.levels.get(address, "") if call.kind == "initcall" else ""
 
 
 def view(evidence: Evidence, path: Iterable[tuple[int, int, Task]]) -> Rows:
-    """All of them, those first for which the boot waited longest: as much of each, without the calls inside
-    it, as lies on the critical path: its stretches (start, end, task), in order."""
+    """All calls, ranked by how long the boot waited for each: its part, without the calls inside it, of the
+    critical path. `path`: the stretches (start, end, task) of that, in order."""
     calls = [c for c in evidence.scene.of(*KINDS) if c.first >= 0]
     spent = {call: evidence.ledger.of_call(call) for call in calls}
     inside = _inside(calls)
@@ -92,7 +92,7 @@ def _inside(calls: list[Call]) -> dict[Call, list[Call]]:
 
 
 def _stretches(path: Iterable[tuple[int, int, Task]]) -> Mapping[Task, list[tuple[int, int]]]:
-    """(start, end) of what each task has on the path, in order."""
+    """(start, end) of each task's stretches on the path, in order."""
     found: dict[Task, list[tuple[int, int]]] = defaultdict(list)
     for start, end, task in path:
         found[task].append((start, end))
@@ -106,7 +106,7 @@ def _on_path(call: Call, inside: Iterable[Call], steps: Mapping[Task, list[tuple
 
 
 def _own(call: Call, inside: Iterable[Call]) -> Iterator[tuple[int, int]]:
-    """The stretches of a call in which none is open inside it."""
+    """The stretches of a call without an open call inside it."""
     at = call.start_ns
     for below in sorted(inside, key=lambda c: c.start_ns):
         yield at, below.start_ns
@@ -115,7 +115,7 @@ def _own(call: Call, inside: Iterable[Call]) -> Iterator[tuple[int, int]]:
 
 
 def _covered(stretches: list[tuple[int, int]], start_ns: int, end_ns: int) -> int:
-    """How much of a stretch of time lies in these, which are in order and do not overlap."""
+    """How much of a stretch of time these cover; they are in order and do not overlap."""
     covered, at = 0, max(0, bisect_right(stretches, (start_ns, start_ns)) - 1)
     while at < len(stretches) and stretches[at][0] < end_ns:
         covered += max(0, min(end_ns, stretches[at][1]) - max(start_ns, stretches[at][0]))
@@ -136,7 +136,7 @@ def _row(call: Call, evidence: Evidence, spent: dict[Call, Spent], inside: list[
         "start_ns": call.start_ns,
         "end_ns": call.end_ns,
         "total_ns": total,
-        # As the target's own clock sees it: storage and serial line take no time in the emulator.
+        # By the target's own clock: storage and serial line take no time in the emulator.
         "virtual_ns": evidence.virtual_ns(call),
         "self_ns": own.cpu_ns - below.cpu_ns,
         "console_ns": own.console_ns - below.console_ns,
@@ -148,7 +148,7 @@ def _row(call: Call, evidence: Evidence, spent: dict[Call, Spent], inside: list[
 
 
 def _result(call: Call) -> str:
-    """What a call returned, where that says something. Newer kernels turn a probe's errors positive."""
+    """What a call returned, if that is informative. Newer kernels turn a probe's errors positive."""
     error = abs(call.result)
     if call.open:
         return "not finished"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What instruments inside the target would have cost: measured by booting with and without each.
+"""What instruments inside the target would cost: measured by booting with and without each.
 
 The figures come with the package (`instrument_costs.toml`, written by benchmarks/instrument_cost.py) and
-belong to the reference system; they are there to be kept in mind, not to be subtracted.
+belong to the reference system; they are for orientation, not for subtraction.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 
 def table() -> Table | None:
-    """The table for the report; None when the figures were never measured."""
+    """The table for the report; None if the figures were never measured."""
     if not _DATA.exists():
         return None
     data = msgspec.toml.decode(_DATA.read_bytes(), type=_Data)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Phases of two runs made comparable, where one of them does not have all.
+"""Makes the phases of two runs comparable if one of them lacks some.
 
-The end of a phase is the beginning of the next that was seen. A kernel that is told to be quiet shows no line
-of its own, so that all its time goes to the phase before; a console shows the kernel only once its driver is
-there. Beside a run that shows more, only their sum means something.
+A phase ends where the next one seen begins. A quiet kernel prints no line of its own, so all its time goes to
+the phase before; a console shows the kernel only once its driver works. Compared with a run that shows more,
+only the sum of such phases is meaningful.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from bootscope.readers.early_kernel import QUIET, QUIET_KERNEL, UNPACK
 
 _EARLY, _KERNEL = "early-kernel", "kernel"
 _QUIET = {QUIET: (UNPACK, _KERNEL, "init"), QUIET_KERNEL: (UNPACK, _KERNEL)}
-"""Of phases that are a sum with a name of its own: what they hold at most."""
+"""Phases that are sums with a name of their own -> the most that they contain."""
 
 
 def joined(a: SampleSet, b: SampleSet) -> tuple[SampleSet, SampleSet]:
-    """Both runs, with each phase that only one of them has put together with the phase before it that both
-    have; `decompress`, `kernel` and `init` become `decompress+kernel+init`. What holds a phase of which one
-    of them knows only a bound is left out of both."""
+    """Both runs, with each phase that only one of them has merged into the preceding phase that both have;
+    `decompress`, `kernel` and `init` become `decompress+kernel+init`. Merged phases that contain one with
+    only a known bound in either run are left out of both."""
     in_a, in_b = _phases(a), _phases(b)
     common = {_begins(name) for name in in_a} & {_begins(name) for name in in_b}
     if _has_early(in_a) != _has_early(in_b):
-        # What one calls the kernel begins with its console, what the other calls so with its code.
+        # One run's kernel phase begins with its console, the other's with its code.
         common.discard(_KERNEL)
     groups_a, groups_b = _groups(in_a, common), _groups(in_b, common)
     names = {first: _sum_of((*groups_a[first], *groups_b[first])) for first in groups_a}
@@ -45,7 +45,7 @@ def _bounded(boots: SampleSet) -> list[str]:
 
 
 def _begins(name: str) -> str:
-    """The phase that a phase begins with, which may be a sum."""
+    """The first phase of a phase, which may be a sum."""
     return _parts(name)[0]
 
 
@@ -58,7 +58,7 @@ def _has_early(names: Iterable[str]) -> bool:
 
 
 def _groups(names: Iterable[str], common: Collection[str]) -> dict[str, list[str]]:
-    """Phases that both runs have, by what they begin with, each with those after it that only one has."""
+    """Phases that both runs have, by their first part, each with the following ones that only one run has."""
     groups: dict[str, list[str]] = {}
     last = ""
     for name in names:
@@ -69,7 +69,7 @@ def _groups(names: Iterable[str], common: Collection[str]) -> dict[str, list[str
 
 
 def _sum_of(names: Iterable[str]) -> str:
-    """The name of phases put together: each part once, and none that another one holds."""
+    """The name of merged phases: each part once, without those that another part contains."""
     names = tuple(dict.fromkeys(names))
     if len(names) == 1:
         return names[0]

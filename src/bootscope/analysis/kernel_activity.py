@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel did, put together from the hooks of a recording: who ran, waited, called and read.
+"""What the kernel did, assembled from the hooks of a recording: who ran, waited, called and read.
 
-The hooks report single moments. Here they become stretches of time that belong to a task: a task is
-named by the address of its task_struct and by when it began, since addresses are used again.
+The hooks report single moments. Here they become stretches of time that belong to a task. A task is
+identified by the address of its task_struct and by when it began, since addresses are reused.
 
 All times are board time in ns from power-on. `index` is the number of a record in the stream.
 """
@@ -20,7 +20,7 @@ KTHREAD_FLAG = 0x00200000
 
 @dataclass(slots=True, eq=False)
 class Exec:
-    """A program was started in a task: when, the file as named, and its arguments."""
+    """A program was started in a task: when, its file as given, and its arguments."""
 
     at_ns: int
     file: str
@@ -56,16 +56,16 @@ class Task:
     execs: list[Exec] = field(default_factory=list)
     maps: list[Mapping] = field(default_factory=list)
     past: list[tuple[int, list[Mapping]]] = field(default_factory=list)
-    """(until when, what was mapped) before each exec, which takes all of it away."""
+    """(until when, what was mapped) before each exec, which unmaps everything."""
     names: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def idles(self) -> bool:
-        """Whether it is what a CPU has when there is nothing to do; the first one is boot loaders, too."""
+        """Whether it is the idle task of a CPU; the first one also stands for the boot loaders."""
         return self.number == 0 or (self.pid == 0 and self.kernel)
 
     def name_at(self, time_ns: int) -> str:
-        """What the task was called at a time (an exec renames it)."""
+        """The task's name at a time (an exec renames it)."""
         found = self.names[0][1] if self.names else self.comm
         for at_ns, name in self.names:
             if at_ns <= time_ns:
@@ -98,7 +98,7 @@ class Slice:
     task: Task
     first: int
     last: int
-    """Records from `first` up to, not including, `last` happened in it: those of its CPU."""
+    """Records of its CPU from `first` up to, not including, `last` happened in it."""
     cpu: int = 0
 
 
@@ -106,8 +106,8 @@ class Slice:
 class Wait:
     """A task slept from `start_ns`, was woken at `woken_ns` and ran again at `end_ns`.
 
-    `stack` is the number of the stack sample taken when it went to sleep, `waker` who woke it (None:
-    nobody that was seen), `irq` the interrupt in which that happened.
+    `stack` is the number of the stack sample taken when it went to sleep, `waker` the task that woke it
+    (None: none was seen), `irq` the interrupt in which that happened.
     """
 
     task: Task
@@ -124,8 +124,8 @@ class Wait:
 class Call:
     """Something with a beginning and an end on one task: an initcall, probe, interrupt, delay...
 
-    `value` is what the entry recorded (an address, a number), `text` its text, `result` what the
-    function returned. `caller` is a return address where the entry recorded one.
+    `value` is what the entry recorded (an address, a number), `text` its text, `result` what the function
+    returned. `caller` is the return address if the entry recorded one.
     """
 
     kind: str
@@ -145,7 +145,7 @@ class Call:
 
 @dataclass(slots=True, eq=False)
 class Bio:
-    """A request of the kernel to a block device, and whose it was."""
+    """A request of the kernel to a block device, and the task that made it."""
 
     at_ns: int
     index: int
@@ -159,7 +159,7 @@ class Bio:
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """A message given to printk: its level 0 to 7, or -1 for the rest of a line begun before."""
+    """A message passed to printk: its level 0 to 7, or -1 for the continuation of a line."""
 
     at_ns: int
     index: int
@@ -170,18 +170,18 @@ class Message:
 
 @dataclass
 class Scene:
-    """Everything that hooks told of one boot."""
+    """All that the hooks reported of one boot."""
 
     tasks: list[Task] = field(default_factory=list)
     cpus: int = 1
-    """CPUs that work at once. Where there are several, slices are in order of their starts and overlap."""
+    """Concurrent CPUs. If there are several, slices are in order of their starts and overlap."""
     slices: list[Slice] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     bios: list[Bio] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     pages: dict[int, set[int]] = field(default_factory=dict)
-    """Inode -> numbers of its pages that a process faulted on, mapped or copied."""
+    """Inode -> numbers of its pages that a process accessed by a fault, a mapping or a copy."""
     drivers: dict[str, Call] = field(default_factory=dict)
     """Driver -> the initcall that registered it."""
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often each line of the sources ran in a boot: counts of blocks of instructions, by line tables.
+"""How often each source line ran in a boot: counts of blocks of instructions, mapped by line tables.
 
-A block that was begun ran to its end unless an exception ended it early, and an instruction that touches a
-device may be counted a second time, as QEMU carries it out alone. So a count is the most that it can have
-been; 0 is exact.
+A block that was begun ran to its end unless an exception ended it early, and an instruction that accesses a
+device may be counted twice, as QEMU executes it separately. So a count is an upper bound; 0 is exact.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from bootscope.loaders.model import Program as LoaderProgram
 
 _INSN_BYTES, _LONGEST_INSN_BYTES = 4, 16
 Placed = Iterable[tuple[int, Block]]
-"""Blocks, each with the address that its code was linked to."""
+"""Blocks, each with the address at which its code was linked."""
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of the sources: line -> how often it ran; and (line, function, how often it was entered)."""
+    """A source file: line -> how often it ran; and (line, function, how often it was entered)."""
 
     path: str
     lines: Mapping[int, int]
@@ -43,7 +42,7 @@ class SourceFile:
 def line_counts(evidence: Evidence, usage: Usage, data: bytes) -> tuple[str, tuple[SourceFile, ...]]:
     """(the program, its files by path) for a program with debug information, `data`, that ran in a boot.
 
-    Raises UserError where it is none that the boot has, or has no debug information.
+    Raises UserError if no program of the boot matches, or it has no debug information.
     """
     code = Code(data)
     name, placed = _found(evidence, usage, code)
@@ -51,8 +50,8 @@ def line_counts(evidence: Evidence, usage: Usage, data: bytes) -> tuple[str, tup
 
 
 def files_of(data: bytes, placed: Placed) -> tuple[SourceFile, ...]:
-    """The files of a program with debug information, with what ran of them: a line as often as that of its
-    statements which ran most. Raises UserError where it has none."""
+    """The source files of a program with debug information, with counts: a line counts as often as its most
+    frequent statement. Raises UserError if it has no debug information."""
     code = Code(data)
     counts, names = _executed(code, placed), {f.address: f.name for f in code.functions}
     return tuple(
@@ -61,7 +60,7 @@ def files_of(data: bytes, placed: Placed) -> tuple[SourceFile, ...]:
 
 
 def _found(evidence: Evidence, usage: Usage, code: Code) -> tuple[str, Placed]:
-    """Which program of the boot it is, and the blocks of that."""
+    """The program of the boot that it is, and its blocks."""
     if same_code(code, evidence.program(objects.KERNEL)):
         return "kernel", of_kernel(evidence, usage)
     for program in evidence.run.board.boot_loader.programs:
@@ -93,7 +92,7 @@ def same_code(one: Code, other: Code | None) -> bool:
 
 
 def _executed(code: Code, placed: Placed) -> dict[int, int]:
-    """How often the instruction at each address ran, at most; those that never did are left out."""
+    """How often, at most, the instruction at each address ran; those that never did are left out."""
     counts: dict[int, int] = {}
     reader, spans = _reader(code), dict[tuple[int, int], tuple[int, ...]]()
     for address, block in placed:
@@ -107,7 +106,7 @@ def _executed(code: Code, placed: Placed) -> dict[int, int]:
 
 
 def _reader(code: Code) -> Callable[[int, int], Iterator[int]]:
-    """Gives the addresses of so many instructions from an address on."""
+    """Gives the addresses of a number of instructions from an address on."""
     instructions = code.arch.load_instructions()
     functions = [f for f in code.functions if f.size]
     starts = [f.address for f in functions]
@@ -115,7 +114,7 @@ def _reader(code: Code) -> Callable[[int, int], Iterator[int]]:
     def read(address: int, number: int) -> Iterator[int]:
         inside = functions[max(0, bisect_right(starts, address) - 1)] if functions else None
         while number:
-            # What is cut off at the end is read the next time.
+            # An instruction cut off at the end is read the next time.
             data = code.read(address, number * _INSN_BYTES + _LONGEST_INSN_BYTES)
             found = instructions.decode(data, address, bool(inside and inside.alternate))
             taken = list(islice(found, number))
@@ -139,8 +138,8 @@ def _file(path: str, found: Iterable[Row], counts: Mapping[int, int], names: Map
 
 
 def _of_loader(evidence: Evidence, usage: Usage, program: LoaderProgram, code: Code) -> Placed:
-    """A program of a boot loader runs from its start until the next one's, where it was linked until it
-    moves."""
+    """A boot loader's program runs from its start until that of the next one, at its link address until it
+    relocates."""
     programs = evidence.run.board.boot_loader.programs
     later = programs[programs.index(program) + 1 :]
     starts, ends = virtual_ns(evidence, program.hook(Hooked.START)), [virtual_ns(evidence, "kernel.start")]

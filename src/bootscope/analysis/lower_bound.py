@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The floor: what this board cannot beat with this application, and how far today's boot is from it.
+"""The lower bound (floor) of this board with this application, and how far today's boot is from it.
 
     floor = fixed + bytes that must be read / bandwidth + one latency each + instructions that must run
 
@@ -64,7 +64,7 @@ def _row(what: str, phase: str, floor_ns: int, today_ns: int, why: str) -> dict[
 
 
 def _reading(evidence: Evidence, found: list[Access]) -> Iterator[dict[str, Cell]]:
-    """Each needed thing once, in one command; what shares a command today needs no more than it takes."""
+    """Each needed thing once, in one command; if it shares a command today, no more than it takes now."""
     programs = [program.title for program in evidence.run.board.boot_loader.needed]
     needed = {name: "the boot needs it" for name in (*programs, *_NEEDED)}
     for access in found:
@@ -83,7 +83,7 @@ def _reading(evidence: Evidence, found: list[Access]) -> Iterator[dict[str, Cell
 
 def _by_application(access: Access, evidence: Evidence) -> bool:
     name = evidence.run.system.application
-    # It is also the application that is read when whoever becomes it reads its file.
+    # A process that becomes the application by exec also reads the application's file.
     return bool(name) and (access.who.startswith(f"{name}[") or access.what.rpartition("/")[2] == name)
 
 

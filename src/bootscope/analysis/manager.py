@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What systemd said of its jobs in a recorded boot: its records for the journal, and its lines before that.
+"""What systemd reported of its jobs in a recorded boot: journal records, and before that console lines.
 
-Both were seen inside the kernel at the moment PID 1 sent them, whether or not anything reads them. What
-others send in its name does not count. All of it was written by the target, and may be anything.
+Both were seen in the kernel at the moment PID 1 sent them, whether or not anything reads them. Messages that
+others send in its name do not count. The target wrote all of it: it is untrusted.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ DATAGRAM, KMSG, KMSG_TEXT, CGROUP = "datagram", "kmsg", "kmsg.text", "cgroup"
 HOOKS = (DATAGRAM, KMSG, CGROUP)
 _JOURNAL = b"/run/systemd/journal/socket"
 BEGINS, DONE, FAILED, SKIPPED, MADE, QUEUED = "begins", "done", "failed", "skipped", "made", "queued"
-"""What is said of a unit: its job begins or is over, how; its control group is made; the jobs that lead to
-it, the default target, are in the queue."""
+"""What is reported of a unit: its job begins or is over, with which result; its control group is made; the
+jobs of the default target, which stands for the unit here, are queued."""
 _LONGEST_BYTES = 1 << 16
 _LINE = re.compile(r"<\d{1,4}>systemd\[1\]: (.{1,1000})", re.DOTALL)
 _QUEUED = re.compile(r"Queued start job for default target (.{1,255})")
@@ -49,7 +49,7 @@ _JOBS = ("start", "restart", "")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Something of a unit at a moment; `index` is the number of the record."""
+    """A report on a unit at a moment; `index` is the number of the record."""
 
     at_ns: int
     index: int
@@ -58,7 +58,7 @@ class Said:
 
 
 def said(evidence: Evidence, descriptions: Mapping[str, str]) -> Iterator[Said]:
-    """All that was said, in order of time. `descriptions` -> unit, for systems whose lines do not name it."""
+    """All reports, in order of time. `descriptions` -> unit, for systems whose lines do not name the unit."""
     hooks = evidence.run.watch.hooks
     numbers = {number: name for number, name in hooks.items() if name in (*HOOKS, KMSG_TEXT)}
     begun: tuple[int, int] | None = None
@@ -83,7 +83,7 @@ def said(evidence: Evidence, descriptions: Mapping[str, str]) -> Iterator[Said]:
 
 
 def _bytes_after(evidence: Evidence, index: int) -> bytes:
-    """The bytes that a hook took."""
+    """The bytes that a hook recorded."""
     found = bytearray()
     for at in range(index + 1, len(evidence.records)):
         record = evidence.records[at]
@@ -115,7 +115,7 @@ def _of_record(data: bytes, descriptions: Mapping[str, str]) -> Iterator[tuple[s
 
 
 def words_of(text: str, descriptions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(unit, what) that a line of systemd says, if it says anything of one."""
+    """(unit, what) that a line of systemd reports, if any."""
     if queued := _QUEUED.fullmatch(text.removesuffix(".")):
         if is_unit(queued[1]):
             yield queued[1], QUEUED

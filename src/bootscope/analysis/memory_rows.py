@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view of a core's model: what of CPU time is instructions, and what waits for caches and memory."""
+"""The view of a core's model: how CPU time divides into instructions and waiting for caches and memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BRIEF = "code that ran too briefly to be counted"
 
 
 def view(evidence: Evidence, phase: str | None) -> tuple[Rows, ...]:
-    """The tables by phase, by process and by function. Raises UserError where no core is modelled."""
+    """The tables by phase, by process and by function. Raises UserError if no core is modelled."""
     timing = evidence.timing
     if timing is None or evidence.memory_ns is None:
         raise UserError(
@@ -54,7 +54,7 @@ def view(evidence: Evidence, phase: str | None) -> tuple[Rows, ...]:
 
 @dataclass(slots=True)
 class _Sum:
-    """What was counted in a function or a phase, and what it comes to."""
+    """The counts of a function or a phase, and the time that they amount to."""
 
     instructions: int = 0
     counts: list[int] = field(default_factory=lambda: list(NONE))
@@ -83,11 +83,11 @@ class _Sum:
 
 _Key = TypeVar("_Key", str, tuple[str, ...])
 _Functions = dict[str, dict[str, _Sum]]
-"""Phase -> function -> what was counted there."""
+"""Phase -> function -> its counts."""
 
 
 def _functions(evidence: Evidence, timing: Timing) -> _Functions:
-    """What was counted by phase and function. Times of a phase add up to the phase exactly."""
+    """The counts by phase and function. Times of a phase add up to the phase exactly."""
     found: _Functions = {phase.name: {} for phase in evidence.timeline.phases}
     for phase, blocks in zip(timing.counted.info.phases, timing.counted.parts, strict=True):
         sums: dict[str, _Sum] = defaultdict(_Sum)
@@ -116,7 +116,7 @@ def _tuple(sum_: _Sum) -> Counts:
 
 
 def memory_of_functions(evidence: Evidence) -> dict[str, dict[str, int]]:
-    """Phase -> function -> how long it waits for memory, in ns; nothing where no core is modelled."""
+    """Phase -> function -> how long it waits for memory, in ns; empty if no core is modelled."""
     if evidence.timing is None:
         return {}
     found = _functions(evidence, evidence.timing)
@@ -124,7 +124,7 @@ def memory_of_functions(evidence: Evidence) -> dict[str, dict[str, int]]:
 
 
 def shared(total_ns: int, weights: Mapping[_Key, int]) -> dict[_Key, int]:
-    """Splits a time by weights; the largest share takes what rounding leaves. All of it is shared out."""
+    """Splits a time by weights, completely; the largest share takes the rounding remainder."""
     if not weights:
         return {}
     whole = sum(weights.values())
@@ -138,7 +138,7 @@ def shared(total_ns: int, weights: Mapping[_Key, int]) -> dict[_Key, int]:
 
 
 def _name(evidence: Evidence, phase: str, block: CountedBlock) -> str:
-    """A block's function; in a process, of the task that ran when it was first reached."""
+    """A block's function; in a process, that of the task that ran when the block was first reached."""
     known = evidence.names.fixed(phase, block.address)
     if known is not None:
         return known
@@ -198,7 +198,7 @@ def _phases(evidence: Evidence, functions: _Functions) -> Rows:
 
 
 def _processes(evidence: Evidence, phase: str | None) -> Rows:
-    """Who had the CPU, from the slices of tasks; a slice that reaches over phases is split at their ends."""
+    """CPU time by process, from the slices of tasks; a slice that spans phases is split at their ends."""
     found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for who, within, cpu_ns, memory_ns in _turns(evidence):
         if phase in (None, within):
@@ -226,7 +226,7 @@ def _turns(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
     idle = evidence.idle_before
     last = len(records) - 1
     ends = [end for end, _ in evidence.phase_ends()]
-    # The first turn begins with power, before the first record.
+    # The first turn begins at power-on, before the first record.
     cpu_ns = [record.time_ns - slept for record, slept in zip(records, idle, strict=True)] + [0]
     memory = [*memory, 0]
     for part in evidence.scene.slices:

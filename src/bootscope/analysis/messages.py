@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which printk call wrote which console line.
 
-The hook sees the format of every message, the console its text, both in the same order; some messages
-give no line of their own and some several. So the two lists are aligned: the pairs that fit, in order,
-with the most fixed text in common.
+The hook sees the format of every message, the console its text, both in the same order; some messages produce
+no line of their own and some several. So the two lists are aligned: the matching pairs, in order, with the
+most fixed text in common.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Sequence
 # A conversion of the kernel's printf; pointers have letters of their own (%pa, %pOF, %pI4).
 _CONVERSION = re.compile(r"%[-+ #0]*\*?\d*(?:\.(?:\d+|\*))?(?:p[A-Za-z0-9]*|(?:hh|h|ll|l|L|z|t|j)?[A-Za-z%])")
 BAND = 600
-"""How many messages without a line, or lines without a message, may come between."""
+"""How many messages without a line, or lines without a message, may lie in between."""
 _SKIP_LINE, _SKIP_MESSAGE, _PAIR = 0, 1, 2
 
 
 class Format:
-    """A format taken apart: `fixed` parts in order, and whether the line must begin with the first."""
+    """A parsed format: its `fixed` parts in order, and whether the line must begin with the first."""
 
     __slots__ = ("anchored", "empty", "fixed", "weight")
 
@@ -50,7 +50,7 @@ class Format:
 
 
 def align(bodies: Sequence[str], formats: Sequence[str]) -> dict[int, int]:
-    """Number of a line -> number of the message that it came from, for all that can be told.
+    """Number of a line -> number of the message that it came from, as far as known.
 
     Time and memory grow with the number of lines times BAND.
     """
@@ -75,7 +75,7 @@ def align(bodies: Sequence[str], formats: Sequence[str]) -> dict[int, int]:
 def _row(
     body: str, parsed: list[Format], offset: int, width: int, before: list[int]
 ) -> tuple[list[int], bytearray]:
-    """One line against the messages of the band: the best sums, and what was chosen for each."""
+    """One line against the messages of the band: the best sums, and the choice for each."""
     now = [before[0]] * (width + 2)
     choice = bytearray(width + 2)
     for k in range(1, width + 1):

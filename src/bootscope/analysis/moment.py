@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A moment of a boot in board time, and where the emulator's virtual clock is then."""
+"""A moment of a boot in board time, and the emulator's virtual time at it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ _TIME = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))? ?(s|ms|us|ns)?")
 
 
 BEFORE = "power-on and ROM"
-"""What the board waits for before the first instruction."""
+"""What the board spends before the first instruction."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """`board_ns`: as asked for; `virtual_ns`: of the emulator; `inside`: what the board waits for then, in
-    words, where a device takes that time; `exact`: whether virtual time is known, and not interpolated."""
+    """`board_ns`: as requested; `virtual_ns`: of the emulator; `inside`: what the board waits for at that
+    moment, in words, if a device takes the time; `exact`: whether the virtual time is known, not
+    interpolated."""
 
     board_ns: int
     virtual_ns: int
@@ -31,9 +32,9 @@ class Moment:
 
 
 def moment(evidence: Evidence, asked: str, option: str = "--at") -> Moment:
-    """A moment that was asked for by an option: board time as 2.345s, 12 ms, 2.345 (seconds), or a milestone.
+    """The moment given to an option: board time as 2.345s, 12 ms, 2.345 (seconds), or a milestone.
 
-    Raises UserError for what is neither, and for a time that the boot does not have.
+    Raises UserError for anything else, and for a time outside the recording.
     """
     board_ns = _board_ns(evidence, asked, option)
     last, records = len(evidence.records) - 1, evidence.recorded
@@ -47,7 +48,7 @@ def moment(evidence: Evidence, asked: str, option: str = "--at") -> Moment:
         return Moment(board_ns, 0, BEFORE, True)
     before, after = index - 1, evidence.clock.after(index - 1)
     if board_ns < after:
-        # The instruction that the device was told by is executed.
+        # The instruction that gave the device its command has been executed.
         costs = evidence.costs
         cost = costs[bisect_left(costs, before, key=lambda c: c.index)]
         return Moment(board_ns, records[before].time_ns + evidence.run.board.tick_ns, cost.kind, True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names for code addresses, over the whole chain: boot loader, decompressor, kernel, user programs.
 
-Which program an address belongs to depends on when it was seen (the phase) and, below the kernel, on
-the task that ran: every process has its own programs at its own addresses.
+Which program an address belongs to depends on when it was seen (the phase) and, below the kernel, on the
+running task: every process has its own programs at its own addresses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bootscope.loaders.model import Loader
 NO_MMU = "kernel, before its MMU is on"
 NO_SYMBOL = "code without a symbol"
 DECOMPRESSOR = "decompressor"
-"""What unpacks the kernel: its table of symbols, and its name as a whole where there is none."""
+"""What unpacks the kernel: its symbol table, and the name of the whole if there is none."""
 _DECOMPRESS = "decompress"
 
 
@@ -34,7 +34,7 @@ class UserPrograms:
 
     @classmethod
     def parse(cls, data: bytes) -> UserPrograms:
-        """From the JSON that the build keeps. Raises msgspec.DecodeError when it is something else."""
+        """From the JSON that the build keeps. Raises msgspec.DecodeError for anything else."""
         return cls(msgspec.json.decode(data, type=dict[str, Program]))
 
     def name(self, task: Task, pc: int, time_ns: int) -> str | None:
@@ -56,7 +56,7 @@ class UserPrograms:
 
 
 class Names:
-    """Names addresses by phase and task. Raises nothing: what is unknown is called so."""
+    """Names addresses by phase and task. Raises nothing: unknown code gets a name that says so."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class Names:
         return self.fixed(phase, pc) or self.user(phase, pc, task, time_ns)
 
     def has(self, table: str) -> bool:
-        """Whether there are symbols of a program before Linux."""
+        """Whether the symbols of a program before Linux are known."""
         return table in self._tables
 
     def spans(self, name: str) -> list[tuple[int, int]]:
-        """Where functions of that name lie, of the kernel and what comes before it."""
+        """The address ranges of functions of that name, in the kernel and in what runs before it."""
         found = [span for table in self._tables.values() for span in table.spans(name)]
         moving = [p.symbols for p in self._loader.programs if p.moves and self._offset]
         moved = [
@@ -90,15 +90,15 @@ class Names:
         return found + [(start + self._offset, end + self._offset) for start, end in moved]
 
     def fixed(self, phase: str, pc: int) -> str | None:
-        """The same for code that is the same whoever runs it; None for that of user programs."""
+        """The same for code that does not depend on the task; None for user programs."""
         found = self._known.get((phase, pc))
         if found is None:
             program = self._loader.program(phase)
             if resident := self._resident(phase, pc):
                 name = resident
             elif program:
-                # It runs where it was linked until it moves itself. An address from before that is no
-                # function when the move is taken off it.
+                # It runs at its link address until it relocates itself. For an earlier address, subtracting
+                # the offset yields no function.
                 offset = self._offset if program.moves else 0
                 moved = offset and self._look_up(program.symbols, pc - offset)
                 name = self._look(program.symbols, program.title, pc - offset if moved else pc)
@@ -110,7 +110,7 @@ class Names:
         return found
 
     def _resident(self, phase: str, pc: int) -> str | None:
-        """A function of a program before Linux that whoever runs now calls; None for all other code."""
+        """A function of a resident program before Linux that later code calls; None for other code."""
         for program in self._loader.programs:
             low, high = program.lies or (0, pc + 1)
             stays = program.stays and low <= pc < high
@@ -134,7 +134,7 @@ class Names:
         if phase == "kernel" and (task is None or task.kernel):
             return NO_MMU
         if task is None or task.idles:
-            return "user programs"  # which one is not known: the first task runs none
+            return "user programs"  # unknown which: the first task runs none
         found = self._users.name(task, pc, time_ns) if self._users else None
         return found or f"program {task.name_at(time_ns)}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a span's time is its own: without the spans nested in it, on its track or on another."""
+"""A span's own time: without the spans nested in it, on its track or on another."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from bootscope.timeline.trace import Span, Track
 
 PROBES, INITCALLS = "probe", "initcall"
 _DEEPEST = 64
-"""So many open spans are looked at for the one that another lies in."""
+"""The number of open spans that are searched for the enclosing one."""
 
 
 @dataclass(slots=True)
 class Nested:
-    """A span of `track`; `own_ns` of it are spent outside of the spans directly in it, `inside` is the one
-    that it lies in itself."""
+    """A span of `track`; `own_ns` is its time outside of the spans directly in it, `inside` the span that
+    encloses it."""
 
     span: Span
     track: Track
     own_ns: int
     inside: Nested | None = None
     covered_ns: int = 0
-    """Until then what is nested in it has been taken off."""
+    """Nested spans have been subtracted up to here."""
 
 
 def nested(tracks: Iterable[Track]) -> Iterator[Nested]:
-    """All spans of the tracks with their own time. A driver's probe lies in the initcall of the first process
-    that was running then, although the two are told on tracks of their own."""
+    """All spans of the tracks with their own time. A driver's probe is nested in the initcall of the first
+    process that ran at the time, although the two are on separate tracks."""
     found = list(tracks)
     first = next((t for t in found if t.kind == INITCALLS), None)
     probes = [t for t in found if t.kind == PROBES]
@@ -39,8 +39,8 @@ def nested(tracks: Iterable[Track]) -> Iterator[Nested]:
 
 
 def _of_group(tracks: list[Track]) -> list[Nested]:
-    """Those of tracks of one thread of work. What overlaps another only partly ran beside it: neither is in
-    the other; what ran beside its neighbour in a third is taken off that one once."""
+    """The same for tracks of one thread of work. Spans that overlap only partly ran concurrently: neither
+    encloses the other, and their overlap is subtracted only once from a span that encloses both."""
     spans = [Nested(span, track, span.duration_ns) for track in tracks for span in track.spans]
     spans.sort(key=lambda n: (n.span.start_ns, -n.span.end_ns, n.track.kind != INITCALLS))
     open_spans: list[Nested] = []

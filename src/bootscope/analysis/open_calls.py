@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls between their beginning and their end: on each task a stack; the finished ones join the scene."""
+"""Calls between entry and return: a stack for each task; finished calls join the scene."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class OpenCalls:
         self._open: dict[Task, list[Call]] = defaultdict(list)
 
     def of(self, task: Task) -> list[Call]:
-        """Those of a task."""
+        """The open calls of a task."""
         return self._open[task]
 
     def leave(self, task: Task, kind: str, result: int, now_ns: int, index: int) -> None:
-        """The innermost open call of a kind returns, if any; whatever it called and no hook saw end, too."""
+        """The innermost open call of a kind returns, if any; so do calls in it whose return no hook saw."""
         calls = self._open[task]
         while any(call.kind == kind for call in calls):
             call = calls.pop()
@@ -43,7 +43,7 @@ class OpenCalls:
             self._scene.calls.append(call)
 
     def close(self, end_ns: int, index: int) -> None:
-        """The recording ends: what is open stays marked so."""
+        """The recording ends: open calls stay marked as open."""
         for call in (call for calls in self._open.values() for call in calls if call.kind != "module"):
             call.end_ns, call.last, call.open = end_ns, index, True
             self._scene.calls.append(call)

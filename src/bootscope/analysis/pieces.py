@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of programs of a boot loader that are not at one place, put where the recording saw them."""
+"""Functions of boot loader programs that are not in one place, at the addresses that the recording shows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bootscope.image.symbols import Symbols
 
 
 def table(known: Pieces, told: Iterable[Hook]) -> Symbols:
-    """All functions whose place is known.
+    """All functions whose address is known.
 
-    A piece is the one that has the name and the size that the program itself was told; of another size it is
-    of another build, and has no names.
+    A piece is identified by the name and size that the recording shows; one of another size comes from
+    another build, and gets no names.
     """
     pieces = {(piece.name, piece.size): piece for piece in known.pieces}
     placed = [found for hook in told for found in _placed(hook, pieces)]

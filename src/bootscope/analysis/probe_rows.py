@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that the user has named (`record --probe`): each of their calls, entry and return exact."""
+"""Functions named by the user (`record --probe`): all their calls, with exact entry and return."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OPEN, _IN_KERNEL = "not returned", "kernel:"
 
 def calls(evidence: Evidence) -> tuple[tuple[Call, tuple[int, ...]], ...]:
     """(call, its arguments) of every call, by start. `text` is PROGRAM:FUNCTION; `open`: it did not return
-    before the end of the recording, or before the next program took over."""
+    before the recording ended or the next program took over."""
     found = pairs(evidence, PROBED, takes_caller=True)
     for call, _ in found:
         # Another program has taken over where a boot loader's phase ends.
@@ -49,7 +49,7 @@ def calls(evidence: Evidence) -> tuple[tuple[Call, tuple[int, ...]], ...]:
 
 
 def view(evidence: Evidence, phase: str | None = None) -> tuple[Rows, Rows]:
-    """The functions, and each of their calls. Raises UserError for a recording of no functions."""
+    """The functions, and each of their calls. Raises UserError for a recording without probed functions."""
     if not any(name.startswith(PROBED) for name in evidence.run.watch.hooks.values()):
         raise UserError(
             "no function was probed in this recording",
@@ -98,7 +98,7 @@ def _row(call: Call, arguments: tuple[int, ...], evidence: Evidence) -> dict[str
 
 
 def _sums(rows: list[dict[str, Cell]], evidence: Evidence) -> Iterator[dict[str, Cell]]:
-    """A row for each function, also for those that were not called."""
+    """A row for each function, including those never called."""
     names = (
         name.removeprefix(PROBED) for name in evidence.run.watch.hooks.values() if name.startswith(PROBED)
     )
@@ -122,7 +122,7 @@ def _sums(rows: list[dict[str, Cell]], evidence: Evidence) -> Iterator[dict[str,
 
 
 def _outermost(rows: list[dict[str, Cell]]) -> Iterator[dict[str, Cell]]:
-    """Those calls of one function that lie in no other one of the same task."""
+    """The calls of one function that are not inside another of its calls in the same task."""
     ends: dict[Cell, int] = {}
     for row in rows:
         start, end = int(row["start_ns"] or 0), int(row["end_ns"] or 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of an imported boot by the CPU time that they used; those that only slept are counted."""
+"""Processes of an imported boot by CPU time; those that only slept are counted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALIVE, _WANTS, _STORAGE = "alive", ("waiting for a CPU", "runnable"), "waiting 
 
 
 def view(trace: Trace, phase: str | None = None) -> Rows | None:
-    """The table; of one phase if named, in which a process began. None where logs tell of no process."""
+    """The table; of the processes that began in a phase, if named. None if the logs show no process."""
     rows = [*_of_processes(trace), *_of_processors(trace)]
     if not rows:
         return None
@@ -80,7 +80,7 @@ def _row(track: Track, by_pid: Mapping[int, int]) -> dict[str, Cell]:
 
 
 def _sampled_ns(spans: Iterable[Span]) -> int:
-    """CPU time by samples: told of each stretch, or once of the whole life."""
+    """CPU time by samples: stated per stretch, or once for the whole life."""
     figures = [(s.name, int(s.detail.get("cpu_ns", 0))) for s in spans]
     return max((ns for name, ns in figures if name == _ALIVE), default=0) or sum(ns for _, ns in figures)
 
@@ -90,7 +90,7 @@ def _sum(spans: Iterable[Span], names: tuple[str, ...]) -> int:
 
 
 def _ran(trace: Trace) -> dict[int, int]:
-    """Pid -> ns on any CPU, where logs tell who had it."""
+    """Pid -> ns on any CPU, if the logs show who had it."""
     found: dict[int, int] = defaultdict(int)
     for span in trace.spans("cpu"):
         pid = span.detail.get("pid")
@@ -100,7 +100,7 @@ def _ran(trace: Trace) -> dict[int, int]:
 
 
 def _of_processors(trace: Trace) -> Iterator[dict[str, Cell]]:
-    """Processes that only the rows of the CPUs tell of."""
+    """Processes that only the CPUs' rows show."""
     known = {s.detail.get("pid") for s in trace.spans("process")}
     spans: dict[int, list[Span]] = defaultdict(list)
     for span in trace.spans("cpu"):

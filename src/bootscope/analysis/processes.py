@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes: parents of processes with which command, and what became of the time."""
+"""Processes: which parent started which command, and how its time was spent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The stretch of the boot that is told of: all of it, or a phase."""
+    """The stretch of the boot that is shown: all of it, or a phase."""
 
     start_ns: int
     end_ns: int
@@ -41,9 +41,9 @@ class _Window:
 
 
 def view(evidence: Evidence, phase: str | None = None) -> Rows:
-    """Every task that the kernel ran, those with most time of the CPU and devices first.
+    """Every task that the kernel ran, those with the most CPU and device time first.
 
-    Of one phase, if named: then all figures are about what happened in it.
+    With a phase named, all figures are about that phase.
     """
     window = _Window(0, evidence.timeline.total_ns, None)
     if found := evidence.timeline.phase(phase):
@@ -81,7 +81,7 @@ def view(evidence: Evidence, phase: str | None = None) -> Rows:
 
 
 def _lives(evidence: Evidence) -> Iterator[tuple[str, Task, list[Slice]]]:
-    """(name if it has one of its own, task, its slices).
+    """(name if it differs from the task's, task, its slices).
 
     The first task has two lives: everything up to the first switch, and then it is the idle task.
     """
@@ -94,7 +94,7 @@ def _lives(evidence: Evidence) -> Iterator[tuple[str, Task, list[Slice]]]:
 
 
 def _row(task: Task, parts: list[Slice], evidence: Evidence, window: _Window) -> dict[str, Cell]:
-    """What is known of a task that had the CPU, but for what its time went into."""
+    """What is known of a task that had the CPU, except how its time was spent."""
     start, end = task.start_ns, evidence.timeline.total_ns if task.end_ns is None else task.end_ns
     if task.number == 0:
         start, end = parts[0].start_ns, parts[-1].end_ns
@@ -127,7 +127,7 @@ def _spent(part: Slice, evidence: Evidence, window: _Window) -> Spent:
 
 
 def _shares(row: dict[str, Cell], spent: Spent, idle_ns: int, waiting_ns: int) -> dict[str, Cell]:
-    """What the time of a task's life went into; `idle_ns` it had the CPU and let it sleep."""
+    """How the time of a task's life was spent; for `idle_ns` it had the CPU, which slept."""
     life = int(row["life_ns"] or 0)
     return {
         "busy_ns": spent.running_ns - idle_ns,
@@ -140,7 +140,7 @@ def _shares(row: dict[str, Cell], spent: Spent, idle_ns: int, waiting_ns: int) -
 
 
 def script_lines(evidence: Evidence) -> dict[Task, str]:
-    """Task -> `script:line` that started it, where a script did and the line can be told."""
+    """Task -> `script:line` that started it, if a script did and the line is known."""
     found: dict[Task, str] = {}
     reached: dict[Task, int] = defaultdict(int)
     for task in evidence.scene.tasks:
@@ -169,7 +169,7 @@ def _script(task: Task, scripts: Mapping[str, str]) -> str | None:
 
 
 def _line_of(lines: list[str], command: tuple[str, ...], after: int) -> int:
-    """The line (from 1) that names a command best; the first such one from line `after` on, or 0."""
+    """The line (from 1) that matches a command best; the first such one from line `after` on, or 0."""
     best, best_line = 0, 0
     wanted = [command[0], command[0].rpartition("/")[2]]
     for number, line in enumerate(lines, start=1):
@@ -178,7 +178,7 @@ def _line_of(lines: list[str], command: tuple[str, ...], after: int) -> int:
             continue
         words = code.replace(";", " ").replace("&", " ").replace(":", " ").split()
         named = any(word in words for word in wanted)
-        # A command in a variable shows only by its arguments.
+        # A command in a variable can be recognised only by its arguments.
         hidden = any(word.startswith(("$", '"$')) for word in words) and len(command) > 1
         score = 4 * named + sum(argument in words for argument in command[1:]) + (hidden and not named)
         score = score if named or (hidden and score > 1) else 0

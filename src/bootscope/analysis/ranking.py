@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the time of a boot went into, ranked."""
+"""What the time of a boot was spent on, ranked."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bootscope.analysis.storage import accesses
 def consumers(evidence: Evidence) -> list[Consumer]:
     """All consumers, largest first. Those of one phase add up to the phase.
 
-    CPU time is shared out by samples of the program counter, so its parts are estimates (their sum
-    is not); everything else is exact.
+    CPU time is divided by samples of the program counter, so its parts are estimates (their sum is exact);
+    everything else is exact.
     """
     found = [Consumer(phase, "cpu", name, ns) for (phase, name), ns in self_times(evidence).items()]
     found += _storage(evidence)
@@ -28,7 +28,7 @@ def _storage(evidence: Evidence) -> list[Consumer]:
     sums: dict[tuple[str, str], int] = defaultdict(int)
     for access in accesses(evidence):
         verb = "writing" if access.write else "reading"
-        # By the phase in which the command was given, as the timeline counts it.
+        # By the phase in which the command was given, as in the timeline.
         phase = evidence.phase_at(evidence.clock.before(access.index))
         sums[phase, f"{verb} {access.what}"] += access.cost_ns
     return [Consumer(phase, "storage", what, ns) for (phase, what), ns in sums.items()]

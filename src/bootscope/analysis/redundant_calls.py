@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System calls that achieve nothing: what a program asks for again, or where it is not, or byte by byte.
+"""System calls that achieve nothing: repeated requests, searches in wrong places, transfers byte by byte.
 
-From a recording with system calls. A call counts once, under the first kind that it is of.
+From a recording with system calls. A call counts once, under the first kind that applies.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Row = dict[str, Cell]
 _OPENS = ("open", "openat", "openat2")
 _ASKS = ("access", "faccessat", "faccessat2", "stat", "stat64", "lstat", "lstat64", "statx", "fstatat64",
          "newfstatat", "readlink", "readlinkat")  # fmt: skip
-"""Ask about a file by its name, and change nothing."""
+"""Calls that query a file by its name, and change nothing."""
 _TRANSFERS = ("read", "write")
 _WAITS = ("nanosleep", "clock_nanosleep", "poll", "ppoll", "select", "pselect6", "_newselect", "sched_yield")
 _TIMED_OUT = ("0", "EINTR")
-"""What a wait returns when nothing came."""
+"""What a wait returns if nothing came."""
 _STARTS, _LOADED = "execve", "set_tid_address"
-"""What a dynamic program begins with, and what glibc's loader does once it has all libraries (2.32 and newer:
-csu/libc-tls.c and sysdeps/nptl/dl_tls_init_tp.c)."""
+"""A dynamic program's first call, and glibc's loader's call after it has loaded all libraries (2.32 and
+newer: csu/libc-tls.c and sysdeps/nptl/dl_tls_init_tp.c)."""
 _FEW_BYTES = 7
-"""Fewer than a counter has (eventfd, timerfd), which are read as a whole."""
+"""Fewer bytes than a counter has (eventfd, timerfd), which is read as a whole."""
 OFTEN = 8
-"""So many calls of a kind are more than a program's way to look once or twice."""
+"""With this many calls of a kind, a program does more than look once or twice."""
 
 
 def redundant(rows: Iterable[Row]) -> list[Row]:
@@ -62,7 +62,7 @@ def redundant(rows: Iterable[Row]) -> list[Row]:
 
 
 def of_kind(rows: Iterable[Row], kind: str) -> list[Row]:
-    """The single calls of a kind, those of a process together."""
+    """The single calls of a kind, grouped by process."""
     by_process: dict[Cell, list[Row]] = defaultdict(list)
     for row in rows:
         by_process[row["pid"]].append(row)
@@ -77,8 +77,8 @@ def table(rows: Iterable[Row]) -> Rows:
 
 
 def words(found: Sequence[Row], kind: str) -> str:
-    """What there is of a kind, in words: how many calls, of how many processes, what they take, which process
-    makes most; empty for none."""
+    """A summary of one kind: how many calls, by how many processes, what they take, which process makes most;
+    empty if there are none."""
     own = [row for row in found if row["kind"] == kind]
     if not own:
         return ""
@@ -89,8 +89,8 @@ def words(found: Sequence[Row], kind: str) -> str:
 
 
 def _kinds(own: Sequence[Row]) -> Iterator[tuple[str, Row]]:
-    """(kind, call) for each call of a process that is of one."""
-    # The kernel starts the first process itself: there is no call for that.
+    """(kind, call) for each call of a process that is of some kind."""
+    # The kernel starts the first process itself, without a call.
     loading, seen = own[0]["pid"] == 1, set[tuple[Cell, ...]]()
     for row in own:
         what, name, failed = str(row["what"]), str(row["file"]), row["result"] == "ENOENT"
@@ -114,7 +114,7 @@ def _kinds(own: Sequence[Row]) -> Iterator[tuple[str, Row]]:
 
 
 def _count(row: Row) -> int:
-    """How many bytes a call asks to read or write."""
+    """The number of bytes that a call asks to read or write."""
     arguments = str(row["arguments"]).split()
     return int(arguments[2], 16) if len(arguments) > 2 else _FEW_BYTES + 1
 
@@ -130,7 +130,7 @@ def _cost(row: Row) -> int:
 def _sum(kind: str, own: Sequence[Row]) -> Row:
     dearest = max(own, key=_cost)
     return {
-        # By then it has the name of the program that it is.
+        # By then the process has its program's name.
         "task": own[-1]["task"],
         "kind": kind,
         "times": len(own),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What could be switched off in a build: symbols, with what would go with them and what of it ever ran."""
+"""What a build could do without: symbols, what would go with them, and how much of that ever ran."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bootscope.kbuild.graph import Configuration
 from bootscope.kbuild.makefiles import Way, Ways
 
 _CLOSE = 2
-"""Folders of a path that tell what it is about: `drivers/usb`, `net/ipv4`."""
+"""Number of leading folders of a path that show its subject: `drivers/usb`, `net/ipv4`."""
 
 
 class Kind(IntEnum):
-    """What is known of the code that goes with a symbol, from the safest to switch off on."""
+    """What is known of the code that goes with a symbol, the safest to switch off first."""
 
     NEVER = 0
     SETUP = 1
@@ -31,8 +31,8 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A symbol that could go: what goes off with it, and bytes and execution of the object files that go.
-    `folder` is where most of them lie."""
+    """A symbol that could go: the symbols that go off with it, and the bytes and execution of the object
+    files that go. `folder` contains most of those bytes."""
 
     symbol: str
     goes: frozenset[str]
@@ -43,13 +43,13 @@ class Candidate:
 
     @property
     def weight(self) -> int:
-        """What it is about as worth, for an order: a byte is as good as an instruction."""
+        """An approximate worth, for ordering: a byte counts as much as an instruction."""
         return self.image_bytes + self.ran.total
 
 
 @dataclass(frozen=True)
 class Build:
-    """A configured and built tree: its configuration, and its object files with how they got in."""
+    """A configured and built tree: its configuration, and its object files with what brought them in."""
 
     configuration: Configuration
     code: Code
@@ -57,7 +57,7 @@ class Build:
 
     @staticmethod
     def of(configuration: Configuration, code: Code, ways: Callable[[str], Ways]) -> Build:
-        """Keeps of the ways of each object those that are open in this configuration."""
+        """Keeps those ways of each object that are open in this configuration."""
         on = configuration.on
 
         def open_ways(name: str) -> tuple[Way, ...]:
@@ -66,11 +66,11 @@ class Build:
         return Build(configuration, code, {name: open_ways(name) for name in code})
 
     def near(self, off: Iterable[str]) -> set[str]:
-        """Object files that these symbols have a part in."""
+        """Object files that these symbols help to bring in."""
         return {name for symbol in off for name in self._by_symbol.get(symbol, ())}
 
     def lost(self, off: Iterable[str]) -> list[str]:
-        """Object files that no way brings in any more when these symbols are off."""
+        """Object files that no way brings in any more once these symbols are off."""
         gone = set(off)
         return [name for name in self.near(gone) if all(way & gone for way in self.ways[name])]
 
@@ -78,14 +78,14 @@ class Build:
     def _by_symbol(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = defaultdict(set)
         for name, ways in self.ways.items():
-            # An object without an open way was brought in by what is not understood: it stays.
+            # An object without an open way came in by an unknown one: it stays.
             for symbol in {s for way in ways for s in way}:
                 found[symbol].add(name)
         return found
 
 
 def candidates(build: Build, without: Iterable[str] = ()) -> list[Candidate]:
-    """Every symbol that could go, largest first; those in `without` are no candidates."""
+    """Every symbol that could go, largest first, except those in `without`."""
     left_out = set(without)
     found = [_candidate(build, name) for name in build.configuration.askable() if name not in left_out]
     return sorted((c for c in found if c), key=lambda c: (-c.weight, c.symbol))
@@ -94,14 +94,14 @@ def candidates(build: Build, without: Iterable[str] = ()) -> list[Candidate]:
 def _candidate(build: Build, symbol: str) -> Candidate | None:
     goes = build.configuration.without([symbol])
     if symbol not in goes:
-        # Others hold it; it goes when they do.
+        # Other symbols hold it; it goes when they do.
         return None
     lost = build.lost(goes)
     size, ran = measure(build.code, lost)
     known = kind(lost, ran)
     if known == Kind.BLANK:
         near = build.near(goes)
-        # What others bring in as well, but never ran, is not missed either.
+        # Code that others bring in as well, but that never ran, is not missed either.
         known = Kind.NEVER if near and not measure(build.code, near)[1].total else Kind.BLANK
     return Candidate(symbol, frozenset(goes), size, ran, _folder(build.code, lost), known)
 
@@ -113,7 +113,7 @@ def measure(code: Code, names: Iterable[str]) -> tuple[int, Ran]:
 
 
 def kind(lost: Collection[str], ran: Ran) -> Kind:
-    """What the code that goes says of a symbol."""
+    """What the code that goes with a symbol tells about it."""
     if not lost:
         return Kind.BLANK
     known = (ran.application, ran.programs, ran.start, ran.setup)
@@ -122,7 +122,7 @@ def kind(lost: Collection[str], ran: Ran) -> Kind:
 
 
 def _folder(code: Code, lost: Iterable[str]) -> str:
-    """The folder, to the depth that tells what it is about, that most bytes lie in."""
+    """The folder, cut to the depth that shows its subject, with the most bytes."""
     sizes: dict[str, int] = defaultdict(int)
     for name in lost:
         parts = PurePosixPath(name).parent.parts[:_CLOSE]
@@ -133,8 +133,8 @@ def _folder(code: Code, lost: Iterable[str]) -> str:
 def safe_together(
     build: Build, chosen: list[Candidate], worst: Kind, keep: Container[str] = ()
 ) -> list[Candidate]:
-    """The candidates that can go together without taking code that is worse than `worst`, or object files
-    of `keep`.
+    """The candidates that can go together without removing code worse than `worst`, or object files of
+    `keep`.
 
     An object file that two symbols bring in goes only when both do; then one of them stays.
     """
@@ -152,11 +152,11 @@ def safe_together(
 
 
 def _without_those_that_take(build: Build, kept: list[Candidate], needed: set[str]) -> list[Candidate]:
-    """The candidates without which these symbols stay on."""
+    """The candidates that remain so that these symbols stay on."""
     left = [c for c in kept if not c.goes & needed]
     if len(left) < len(kept):
         return left
-    # None takes them by itself: whoever holds them goes with the others. The least one stays.
+    # None takes them by itself: they go only with several candidates. The least one stays.
     for candidate in sorted(kept, key=lambda c: c.weight):
         rest = [c for c in kept if c is not candidate]
         if not needed <= build.configuration.without([c.symbol for c in rest]):

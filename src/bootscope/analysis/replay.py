@@ -30,7 +30,7 @@ _PAGE_BYTES = 4096
 _EXECUTABLE = 4
 _COMM_BYTES = 15
 _LEVEL_MARK, _DEFAULT_LEVEL, _LEVELS = "\x01", 4, "01234567"
-# How many values a handler needs; others need none.
+# The number of values that a handler needs; others need none.
 _VALUES = {"switch": 6, "fork": 4, "wake": 1, "exec": 1, "map": 5, "bio": 5, "page": 2, "printk": 2}
 _OP_MASK, _OP_WRITE = 0xFF, 1
 _CALLS = (
@@ -42,27 +42,27 @@ _CALLS = (
     *DELAYS,
     *hooks(Hooked.INITCALL, Hooked.PROBE, Hooked.COMMAND),
 )
-# Which of the values of a delay's entry is the caller's return address.
+# The index of the caller's return address in the values of a delay's entry.
 _CALLER_AT = 1
 
 
 def text(data: bytes) -> str:
-    """Text from the target, which may be anything."""
+    """Text from the target, untrusted."""
     return data.decode("utf-8", "replace")
 
 
 class Replay:
-    """Goes through the records of one boot; :attr:`scene` is the result."""
+    """Processes the records of one boot; :attr:`scene` is the result."""
 
     def __init__(self, records: list[Record], run: RunInfo, clock: BoardClock, end_ns: int) -> None:
         self.scene = Scene()
         self._records, self._clock, self._end_ns = records, clock, end_ns
         self._index = 0
         self._by_address: dict[int, Task] = {}
-        # Before the kernel has processes, the boot loaders are one.
+        # Before the kernel has processes, one task stands for the boot loaders.
         self._current = self._first = Task(0, 0, "swapper", True, 0, names=[(0, "swapper")])
         self.scene.tasks.append(self._first)
-        # Who runs on each of the CPUs that other records are of, and since when.
+        # The task on each of the other CPUs, and since when it has run.
         self._cpu, self._others = 0, dict[int, tuple[Task, tuple[int, int]]]()
         self._slice_from = (0, 0)
         self._open = OpenCalls(self.scene)
@@ -118,14 +118,14 @@ class Replay:
         self._close()
 
     def _turn(self, cpu: int) -> None:
-        """The records from here on are of another CPU."""
+        """The records from here on belong to another CPU."""
         if self.scene.cpus == 1:
-            # Recorded before each had a time of its own: they took turns, and their times were added up.
+            # An older recording, without a time for each CPU: they took turns, and their times were added up.
             self._end_slice(self._now())
         self._others[self._cpu] = self._current, self._slice_from
         self._cpu = cpu
         if cpu not in self._others:
-            # It begins with a task of its own, which runs whenever it has nothing else.
+            # It begins with its own idle task.
             name = f"{self._first.names[0][1]}/{cpu}"
             idle = Task(len(self.scene.tasks), 0, name, True, self._now(), self._first)
             idle.names.append((self._now(), name))
@@ -152,9 +152,9 @@ class Replay:
         before, after, pid, _tgid, state, memory = hook.registers[:6]
         comm = text(hook.text)
         if before not in self._by_address:
-            # The first task of all is the one that the kernel began with.
+            # The very first task: the kernel began with it.
             self._by_address[before] = self._current
-        # One that was never seen to begin is made up as far as it is known.
+        # A task whose beginning was not recorded is made from what is known.
         task = self._by_address.get(after) or self._task(after, pid, comm, not memory, None)
         task.pid = pid
         now = self._now()
@@ -167,7 +167,7 @@ class Replay:
         wait = self._asleep.pop(task, None)
         if wait and (wait.woken_ns >= 0 or not self._sees_wakes):
             self._end_wait(wait, now)
-        # Else it was about to sleep when it lost the CPU: it has been ready all the time.
+        # Else it was about to sleep when it lost the CPU, and has been ready all the time.
 
     def _end_slice(self, now: int) -> None:
         start, first = self._slice_from
@@ -208,7 +208,7 @@ class Replay:
         self._end(self._current)
 
     def _end(self, task: Task) -> None:
-        """A task is gone, and with it whatever it was doing."""
+        """A task ends, and with it all its open calls."""
         if task.end_ns is None:
             task.end_ns = self._now()
         self._open.abandon(task, self._now(), self._index)
@@ -227,7 +227,7 @@ class Replay:
         self._programs[self._current] = (text(hook.text), arguments)
 
     def _exec(self, _name: str, hook: Hook) -> None:
-        # The kernel keeps the beginning of a long name, and tells that at every switch.
+        # The kernel keeps only the beginning of a long name, and reports that at every switch.
         now, name = self._now(), text(hook.text[:_COMM_BYTES])
         task = self._current
         if not hook.registers[0]:
@@ -242,7 +242,7 @@ class Replay:
         task.maps = []
 
     def _rename(self, hook: Hook, now: int, name: str) -> None:
-        """A task gets another name, not always its own doing; older recordings do not tell which one."""
+        """A task is renamed, perhaps by another task; older recordings do not tell which task it was."""
         task = self._by_address.get(hook.registers[1]) if len(hook.registers) > 1 else None
         if task and task is not self._first:
             task.names.append((now, name))
@@ -259,7 +259,7 @@ class Replay:
     def _bio(self, _name: str, hook: Hook) -> None:
         _, sector, size, op, inode = hook.registers[:5]
         if op & _OP_MASK > _OP_WRITE:
-            return  # discards and the like carry no data, however many sectors they are about
+            return  # discards and the like carry no data, whatever their number of sectors
         write = op & _OP_MASK == _OP_WRITE
         self.scene.bios.append(
             Bio(self._now(), self._index, self._current, sector, size, write, inode, text(hook.text))
@@ -275,7 +275,7 @@ class Replay:
         self.scene.messages.append(Message(self._now(), self._index, self._current, level, form))
 
     def _module(self, _name: str, hook: Hook) -> None:
-        # The initcall of a module has no name of its own; it comes next on this task.
+        # A module's initcall has no name of its own; the name comes next on this task.
         self._open.of(self._current).append(
             Call("module", self._current, self._now(), -1, self._index, -1, text=text(hook.text))
         )
@@ -286,7 +286,7 @@ class Replay:
             self.scene.drivers[text(hook.text)] = calls[-1]
 
     def _next_program(self, _name: str, _hook: Hook) -> None:
-        """A boot loader has jumped into the next program: what was open in it ends here, for good."""
+        """A boot loader has jumped to the next program: calls open in it end here, without a return."""
         self._open.abandon(self._current, self._now(), self._index)
 
     def _driver(self, _name: str, hook: Hook) -> None:
@@ -316,7 +316,7 @@ class Replay:
         self._open.leave(self._current, kind, hook.registers[0], self._now(), self._index)
 
     def _close(self) -> None:
-        """What was still going on when the recording ended."""
+        """Ends what was still open when the recording ended."""
         self._index = len(self._records)
         self._open.close(self._end_ns, self._index)
         self._end_slice(self._end_ns)
@@ -332,14 +332,14 @@ class Replay:
 
 
 def _needed(name: str) -> int:
-    """How many values a hook must have taken for its handler."""
+    """How many values a hook must have recorded for its handler."""
     if name.endswith(".end"):
         return 1
     return 1 + _CALLER_AT if name in DELAYS else _VALUES.get(name, 0)
 
 
 def _level(level: int, form: str) -> tuple[int, str]:
-    """(level, format without the marks before it); -1 for the rest of a line begun before."""
+    """(level, format without the leading level marks); -1 for the continuation of a line."""
     while len(form) > 1 and form[0] == _LEVEL_MARK:
         mark, form = form[1], form[2:]
         if mark == "c":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a view of a boot consists of: rows with named cells, and what to know when reading them.
+"""A view of a boot: rows with named cells, and notes for its readers.
 
 The terminal, JSON and the report show the same rows. A cell's name carries its unit (`_ns`, `bytes`);
 names are stable, and part of the JSON output.
@@ -32,7 +32,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Rows:
-    """A view: `rows` are ranked or in order of time, as `order` says in words."""
+    """A view: `rows` are ranked or in order of time; `order` says which, in words."""
 
     name: str
     title: str
@@ -41,9 +41,9 @@ class Rows:
     order: str
     notes: tuple[str, ...] = ()
     sums: Mapping[str, int] = field(default_factory=dict)
-    """Figures about the whole view, by name with unit."""
+    """Totals of the whole view, by name with unit."""
     weight: str = ""
-    """The cell by whose size rows in order of time are chosen where not all can be shown."""
+    """The cell that decides which rows in order of time are shown if not all can be."""
 
 
 def most(rows: Rows, top: int) -> tuple[Mapping[str, Cell], ...]:
@@ -55,10 +55,10 @@ def most(rows: Rows, top: int) -> tuple[Mapping[str, Cell], ...]:
 
 
 def sort(tables: Iterable[Rows], name: str) -> tuple[Rows, ...]:
-    """Ranks those tables that have the column `name`, as its heading or its cells call it: the largest or
-    longest first, moments from the earliest, texts by letter. Tables without it stay as they are.
+    """Ranks the tables that have the column `name`, given as its heading or cell name: the largest or longest
+    first, moments from the earliest, texts alphabetically. Tables without it stay as they are.
 
-    Raises UserError where no table has it.
+    Raises UserError if no table has it.
     """
     tables = tuple(tables)
     columns = {heard: column for rows in tables for column in rows.columns for heard in _heard(column)}
@@ -69,7 +69,7 @@ def sort(tables: Iterable[Rows], name: str) -> tuple[Rows, ...]:
 
 
 def column_name(column: Column) -> str:
-    """What a column is called on the command line: its heading without the unit."""
+    """A column's name on the command line: its heading without the unit."""
     return _plain(_UNIT_OF_HEADING.sub("", column.title))
 
 
@@ -78,7 +78,7 @@ _UNIT_OF_KEY = re.compile(r"_(ns|bytes|ppm)$")
 
 
 def _heard(column: Column) -> set[str]:
-    """All names by which a column is known."""
+    """All names that select a column."""
     keys = {column.key, _UNIT_OF_KEY.sub("", column.key)}
     return {column_name(column), *map(_plain, (*keys, column.title))} - {""}
 
@@ -101,14 +101,14 @@ def _sorted(rows: Rows, name: str) -> Rows:
 
 
 def _rank(value: Cell, kind: str) -> tuple[int, str]:
-    """What a cell is sorted by; of a change the size counts, whichever way it goes."""
+    """The sort key of a cell; for a change its size counts, in either direction."""
     if isinstance(value, int):
         return abs(value) if kind == "change" else value, ""
     return 0, str(value).lower()
 
 
 def in_phase(rows: Iterable[Mapping[str, Cell]], phase: str | None) -> tuple[Mapping[str, Cell], ...]:
-    """Those rows that belong to a phase; all without one."""
+    """The rows that belong to a phase; all if none is given."""
     return tuple(row for row in rows if phase is None or row.get("phase") == phase)
 
 

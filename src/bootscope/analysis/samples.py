@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the boots of a run took: for each quantity the times of all boots, wherever they come from.
+"""The times of a run's boots: for each quantity those of all boots, from whatever source.
 
 A boot that was recorded has a :class:`Timeline`, one that was imported or measured a :class:`Trace`; both
 give :class:`BootTimes`, and a run's boots together are a :class:`SampleSet`.
@@ -20,13 +20,13 @@ MILESTONE, PHASE, TOTAL = "milestone", "phase", "total"
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What every boot has a time for: when a milestone was reached, how long a phase took, or all."""
+    """A time that boots have: when a milestone was reached, how long a phase took, or the total."""
 
     kind: str
     name: str
 
     def __str__(self) -> str:
-        """As it is called on the command line and in files: `app-ready`, `phase kernel`, `total`."""
+        """Its name on the command line and in files: `app-ready`, `phase kernel`, `total`."""
         return f"phase {self.name}" if self.kind == PHASE else self.name
 
 
@@ -34,7 +34,7 @@ WHOLE = Quantity(TOTAL, TOTAL)
 
 
 def called(name: str) -> Quantity:
-    """The quantity that a name means where there is no boot to ask."""
+    """The quantity that a name denotes, without a boot to look it up in."""
     if name == TOTAL:
         return WHOLE
     kind, _, rest = name.partition(" ")
@@ -43,11 +43,11 @@ def called(name: str) -> Quantity:
 
 @dataclass(frozen=True)
 class BootTimes:
-    """One boot: quantity -> ns. One that is not `complete` did not get to where it should; `why` says so.
+    """One boot: quantity -> ns. One that is not `complete` did not reach its end; `why` says so.
 
-    `spans` are the stretches (start, end) of each phase, in ns; `bounded` are the phases of whose length only
-    a bound is known, in order: they are in no other field. `zero` says what happened at 0, empty where
-    nobody knows; `first_ns` is when the first line came, None without lines.
+    `spans` are the stretches (start, end) of each phase, in ns; `bounded` are the phases of which only a
+    bound of the length is known, in order: they are in no other field. `zero` says what happened at 0, empty
+    if unknown; `first_ns` is when the first line came, None without lines.
     """
 
     boot_id: str
@@ -64,8 +64,8 @@ class BootTimes:
 class SampleSet:
     """The boots of a run. `exact` boots are the same to the nanosecond and need no statistics.
 
-    `until` is the milestone that the run was for (empty where nobody said), `step_ns` how finely it was
-    stamped (0 where that is not known), `facts` name what booted: label -> text.
+    `until` is the milestone that the run was made for (empty if unknown), `step_ns` the resolution of its
+    stamps (0 if unknown), `facts` name what booted: label -> text.
     """
 
     run_id: str
@@ -75,14 +75,14 @@ class SampleSet:
     step_ns: int = 0
     facts: Mapping[str, str] = field(default_factory=dict)
     sought: Mapping[str, str] = field(default_factory=dict)
-    """Milestone -> in words, why it may never be found: no line of the boots has its text."""
+    """Milestone -> why it may never be found, in words: no line of the boots has its text."""
     possible: frozenset[str] = frozenset()
-    """What a boot of the run may have, as :class:`Quantity` calls it, also where none came that far; empty
-    where nobody can tell."""
+    """Names of quantities, as in :class:`Quantity`, that a boot of the run may have, even if none got that
+    far; empty if unknown."""
 
     @property
     def complete(self) -> tuple[BootTimes, ...]:
-        """The boots that got to where they should."""
+        """The boots that reached their end."""
         return tuple(boot for boot in self.boots if boot.complete)
 
     def of(self, quantity: Quantity) -> tuple[BootTimes, ...]:
@@ -170,7 +170,7 @@ def goal(sets: Sequence[SampleSet], name: str | None = None) -> Quantity:
 
 
 def last_common(sets: Sequence[SampleSet]) -> Quantity | None:
-    """The last milestone that at least half of the complete boots of each run reached; None for none."""
+    """The last milestone that at least half of the complete boots of each run reached, else None."""
     milestones = [q for q in sets[0].quantities() if q.kind == MILESTONE]
     common = [q for q in milestones if all(_usual(each, q) for each in sets)]
     return max(common, key=lambda q: median(sets[0].values(q)), default=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of several boots against each other: what differs, how surely, and what could have been seen."""
+"""Two runs of several boots compared: what differs, how surely, and what these boots could have shown."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from bootscope.statistics.shift import ALPHA, FEWEST, Shift, shift
 
 FASTER, SLOWER, NOT_SHOWN, SAME = "faster", "slower", "no difference shown", "the same"
 ADVISED = 10
-"""Boots of each side that most boards need to show a few percent."""
+"""Boots of each side that most boards need to show a change of a few percent."""
 PLANNED_PERCENT = 2
-"""The change that a plan is told for, whatever was found."""
+"""The change for which boots are planned, whatever was found."""
 
 
 @dataclass(frozen=True)
 class ComparedQuantity:
-    """A quantity in both runs. `a` and `b` are None where a run does not have it; the rest is None where
-    there are too few boots for a verdict.
+    """A quantity in both runs. `a` and `b` are None if a run does not have it; the rest is None if there are
+    too few boots for a verdict.
 
-    `p` is the p value, corrected where several quantities were looked at together. `smallest_ns` could have
-    been shown by these boots in 4 of 5 cases; `needed` boots of each would show what was found, and
+    `p` is the p value, corrected if several quantities were tested together. These boots would have shown a
+    change of `smallest_ns` in 4 of 5 cases; `needed` boots of each side would show the change found, and
     `needed_planned` a change of :data:`PLANNED_PERCENT`, in 4 of 5 cases.
     """
 
@@ -49,7 +49,7 @@ class ComparedQuantity:
 
     @property
     def word(self) -> str:
-        """The verdict: faster, slower, no difference shown, the same; empty where there is none."""
+        """The verdict: faster, slower, no difference shown, the same; empty if there is none."""
         if self.shift is None or self.p is None:
             return ""
         if self.same:
@@ -61,9 +61,10 @@ class ComparedQuantity:
 
 @dataclass(frozen=True)
 class BootComparison:
-    """Run B against run A. `goal` is what the verdict is about, `details` all else, corrected as one family.
+    """Run B against run A. `goal` is the quantity of the verdict, `details` the rest, corrected as one
+    family.
 
-    `refused` says why there is no verdict, and is empty where there is one.
+    `refused` says why there is no verdict, and is empty if there is one.
     """
 
     a: SampleSet
@@ -75,11 +76,12 @@ class BootComparison:
 
 
 def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootComparison:
-    """Compares two runs, of which at least one is not exact, by `milestone` or what they were for.
+    """Compares two runs, at least one of them not exact, by `milestone` or by the one that they were made
+    for.
 
-    Raises UserError when they do not have that milestone.
+    Raises UserError if they do not have that milestone.
     """
-    # Exact boots have a clock that no other has: nothing makes that common.
+    # An exact boot's clock differs from all others: they cannot be put on common ground.
     ground = common_ground((a, b)) if a.exact == b.exact else Ground((a, b))
     a, b = ground.sets
     wanted = goal((a, b), milestone)
@@ -87,8 +89,7 @@ def against(a: SampleSet, b: SampleSet, milestone: str | None = None) -> BootCom
     refused = ground.refused or _refusal(a, b, wanted)
     like_a, like_b = joined(a, b)
     others = [q for q in dict.fromkeys((*like_a.quantities(), *like_b.quantities())) if q != wanted]
-    # Where there are phases the other milestones are only sums of them, and each one more asks for more
-    # boots.
+    # If there are phases, the other milestones are only sums of them, and each further test takes more boots.
     kind = MILESTONE if all(q.kind != PHASE for q in others) else PHASE
     return BootComparison(
         a,
@@ -109,7 +110,7 @@ def _versus(a: SampleSet, b: SampleSet, quantity: Quantity) -> ComparedQuantity:
 
 
 def _planned(a: SampleSet, b: SampleSet, found: ComparedQuantity) -> ComparedQuantity:
-    """The same with what these boots could have shown and how many it takes."""
+    """Adds what these boots could have shown, and how many boots are needed."""
     if not (found.shift and found.a):
         return found
     in_a, in_b = a.values(found.quantity), b.values(found.quantity)
@@ -123,8 +124,9 @@ def _planned(a: SampleSet, b: SampleSet, found: ComparedQuantity) -> ComparedQua
 
 
 def holm(found: Sequence[ComparedQuantity]) -> tuple[ComparedQuantity, ...]:
-    """The same with p values corrected for being many (Holm, 1979): the chance that any of them is a false
-    alarm stays what it is for one. What never varies could not be one and is not counted."""
+    """The same with p values corrected for multiple tests (Holm, 1979): the chance that any of them is a
+    false alarm stays that of a single test. Quantities that never vary cannot cause one and are not
+    counted."""
     ranked = sorted((v.p, at) for at, v in enumerate(found) if v.p is not None and not v.same)
     corrected: dict[int, float] = {}
     so_far = 0.0
@@ -135,7 +137,7 @@ def holm(found: Sequence[ComparedQuantity]) -> tuple[ComparedQuantity, ...]:
 
 
 def _refusal(a: SampleSet, b: SampleSet, quantity: Quantity) -> str:
-    """Why there can be no verdict; empty where there can."""
+    """Why there can be no verdict; empty if there can."""
     if a.exact != b.exact:
         exact, other = ("A", "B") if a.exact else ("B", "A")
         return f"{exact} is exact (emulated board) and {other} is not: their clocks differ"
@@ -150,14 +152,14 @@ def _refusal(a: SampleSet, b: SampleSet, quantity: Quantity) -> str:
 
 
 def notes(side: str, boots: SampleSet, found: Description | None, quantity: Quantity) -> tuple[str, ...]:
-    """What to know about the boots of a run before believing a figure: whatever is not as it should be."""
+    """What to know about the boots of a run before trusting a figure: whatever is unusual."""
     lost = len(boots.boots) - len(boots.of(quantity))
     words = f"{side}: {lost} of {len(boots.boots)} boots did not reach {quantity}: excluded from all figures"
     return (*([words] if lost else []), *oddities(side, boots, found, quantity))
 
 
 def oddities(side: str, boots: SampleSet, found: Description | None, quantity: Quantity) -> tuple[str, ...]:
-    """What is odd about the boots that did get there, of which `found` is the description."""
+    """What is odd about the boots that reached their end, which `found` describes."""
     said: list[str] = []
     if found is None or boots.exact:
         return ()
@@ -177,5 +179,5 @@ def oddities(side: str, boots: SampleSet, found: Description | None, quantity: Q
 
 
 def interval(v: ComparedQuantity) -> str:
-    """What the change may be: `+80.1 to +121.0 ms`."""
+    """The range of the change: `+80.1 to +121.0 ms`."""
     return between(v.shift.low_ns, v.shift.high_ns) if v.shift else "-"

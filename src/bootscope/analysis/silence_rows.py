@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The view of silences: when the console said nothing, between which lines, and what usually stands there."""
+"""The view of silences: when the console was silent, between which lines, and the usual reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.timeline.model import Timeline
 from bootscope.timeline.trace import Trace
 
 MOST = 1000
-"""So many are told of a boot; the rest are shorter than any of them."""
+"""The number of silences listed for a boot; the rest are shorter."""
 COLUMNS = (
     Column("length_ns", "length ms", "ns"),
     Column("start_ns", "start s", "at"),
@@ -27,13 +27,13 @@ COLUMNS = (
 
 
 def view(timeline: Timeline) -> Rows:
-    """Those of a recording."""
+    """The silences of a recording."""
     found = silences(timeline, MOST)
     return _rows("the console", found, lambda ns: phase_at(timeline.phases, ns).name)
 
 
 def of_heard(u: Understood, number: int, trace: Trace, phase: str | None = None) -> Rows:
-    """Those of an imported boot, or one of a real board; of one phase if named.
+    """The silences of an imported boot, or of one of a real board; of one phase if named.
 
     Raises UserError without a console log that has times.
     """

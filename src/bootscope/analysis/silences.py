@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stretches in which the console said nothing: where to look first on a chatty system."""
+"""The stretches in which the console was silent: where to look first on a chatty system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bootscope.timeline.model import Timeline
 
 if TYPE_CHECKING:
-    # What an index has needs nothing of what makes it, and that takes longer to load than the index to read.
+    # An index needs nothing of what makes its content, and loading that takes longer than reading the index.
     from bootscope.analysis.gaps import Reason
     from bootscope.importing.files import Understood
     from bootscope.timeline.trace import Trace
@@ -36,7 +36,7 @@ class Silence:
 
     @property
     def reason(self) -> Reason | None:
-        """What usually stands in such a gap; None if nothing is known of it."""
+        """What usually happens in such a gap; None if unknown."""
         from bootscope.analysis.gaps import reason
         from bootscope.readers.markers import split_line
 
@@ -56,10 +56,10 @@ def silences(tl: Timeline, top: int = 5) -> list[Silence]:
 
 
 def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
-    """The longest silences of an imported boot's console until its end, longest first, from stamp to stamp:
-    of a line only one moment is known. None without a log, or without a clock; none that is one step of the
-    clock, which may be next to nothing; none before the boot's own lines, whose first one ends no silence
-    where what was before is lost."""
+    """The longest silences of an imported boot's console until its end, longest first, from stamp to stamp,
+    since a line has only one moment. None without a log or a clock. Left out: silences of one clock step or
+    less, which may be next to nothing; those before the boot's own lines, including the one that ends with
+    the first of them if what came before is lost."""
     log, way = u.log(number)
     if not len(log) or not trace.timed or trace.running:
         return []
@@ -67,13 +67,13 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
     def said(index: int) -> bytes:
         return log.text(index).encode("utf-8", "backslashreplace")
 
-    # A boot that ends before its log has no silence after the end.
+    # If a boot ends before its log, there is no silence after its end.
     stamps = log.at_ns[: max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))]
     first = (
         min(bisect_left(stamps, way.inverse().at(trace.begins_ns)), len(stamps) - 1) if trace.begins_ns else 0
     )
     last = len(stamps) - 1
-    # Only the stamps are looked at, since a log may have a million lines.
+    # Only the stamps are compared, since a log may have a million lines.
     gaps = zip(
         map(sub, islice(stamps, first + 1, None), islice(stamps, first, None)),
         count(-first, -1),
@@ -91,7 +91,7 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
 
 
 def silences_of_trace(trace: Trace, top: int = 5) -> list[Silence]:
-    """The longest silences between the console lines that a trace has, until its end."""
+    """The longest silences between the console lines of a trace, until its end."""
     points = sorted((p for p in trace.points if p.kind == "line"), key=lambda p: p.at_ns)
     lines = [
         (p.at_ns, p.name.encode("utf-8", "backslashreplace")) for p in points if p.at_ns <= trace.total_ns

@@ -35,7 +35,7 @@ _NOTE = "Bytes in the program as it is linked, not compressed; what is only clea
 
 @dataclass(frozen=True)
 class _Measured:
-    """A program: its sections and symbols, and what it was linked from."""
+    """A program: its sections and symbols, and the object files that it was linked from."""
 
     program: str
     sections: list[Sized]
@@ -44,7 +44,7 @@ class _Measured:
 
 
 def view(evidence: Evidence) -> tuple[Rows, ...]:
-    """The tables. Raises UserError for a recording that keeps no program."""
+    """The tables. Raises UserError if the recording kept no program."""
     found = list(_measured(evidence))
     if not found:
         raise UserError(
@@ -69,7 +69,7 @@ def _measured(evidence: Evidence) -> Iterator[_Measured]:
     loader = evidence.run.board.boot_loader
     kept = [("kernel", objects.KERNEL, objects.KERNEL_OBJECTS)]
     for program in loader.programs:
-        # The map is that of the last of the programs.
+        # The link map is that of the last of the programs.
         kept.append((program.title, program.code, loader.objects if program is loader.main else ""))
     for title, name, linked in kept:
         if data := evidence.load(name):
@@ -79,7 +79,7 @@ def _measured(evidence: Evidence) -> Iterator[_Measured]:
 
 
 def _application(evidence: Evidence) -> Iterator[_Measured]:
-    """The application, of which only its functions are kept."""
+    """The application, of which only the functions are kept."""
     process, kept = evidence.run.system.application, evidence.load(objects.PROGRAMS)
     programs = msgspec.json.decode(kept, type=dict[str, Program]) if kept else {}
     for path, program in programs.items():
@@ -106,7 +106,7 @@ def _symbol(measured: _Measured, symbol: Sized) -> dict[str, Cell]:
 
 
 def _summed(found: Iterable[_Measured], *, folder: bool) -> Iterator[dict[str, Cell]]:
-    """What is in the image of each object file, or of each folder."""
+    """Bytes in the image of each object file, or of each folder."""
     for measured in found:
         cleared = {s.name for s in measured.sections if not s.in_image}
         total = Counter[str]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each moment of a boot went into: CPU, storage, console, sleep or a constant, in the order of time."""
+"""How each moment of a boot was spent: CPU, storage, console, sleep or a constant, in order of time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.timeline.trace import Span
 
 _CLOSE_NS = 1_000
-"""Waits for the serial line that lie so near to each other are one; the CPU time between them is told."""
+"""Waits for the serial line this close to each other are merged; the CPU time in between is stated."""
 
 Piece = tuple[int, int, str]
 
 
 def spans(evidence: Evidence) -> tuple[Span, ...]:
-    """The whole boot in stretches that follow each other without a gap, none over the border of a phase.
+    """The whole boot in stretches without gaps between them, none across the border of two phases.
 
-    A stretch is called `cpu`, `storage`, `console`, `idle` or `fixed`; its detail `cpu_ns` is what of it went
-    to the CPU in between. Without that, lengths add up to the figures of the phases to the nanosecond.
+    A stretch is called `cpu`, `storage`, `console`, `idle` or `fixed`; its detail `cpu_ns` is the CPU time
+    inside it. Without that, lengths add up to the figures of the phases to the nanosecond.
     """
     cuts = sorted({ns for p in evidence.timeline.phases for ns in (p.start_ns, p.end_ns)})
     end_ns = evidence.timeline.total_ns
@@ -27,7 +27,7 @@ def spans(evidence: Evidence) -> tuple[Span, ...]:
 
 
 def _pieces(evidence: Evidence) -> Iterator[Piece]:
-    """All that is not the CPU's, as it was."""
+    """Everything but the CPU, uncut."""
     clock = evidence.clock
     yield 0, evidence.run.board.power_on_ns.value, "fixed"
     for cost in evidence.costs:
@@ -45,7 +45,7 @@ def _cut(pieces: Iterable[Piece], cuts: list[int]) -> Iterator[Piece]:
 
 
 def _filled(pieces: Iterable[Piece], cuts: list[int], end_ns: int) -> Iterator[Piece]:
-    """The same with the CPU's stretches between them, which are cut as well."""
+    """The same with the CPU's stretches in between, also cut."""
     at_ns = 0
     for start, end, kind in (*pieces, (end_ns, end_ns, "")):
         if start > at_ns:
@@ -56,7 +56,7 @@ def _filled(pieces: Iterable[Piece], cuts: list[int], end_ns: int) -> Iterator[P
 
 
 def _joined(pieces: Iterable[Piece]) -> Iterator[Span]:
-    """The same with waits for the line that are next to each other as one."""
+    """The same with neighbouring waits for the line merged."""
     kept: list[Piece] = []
     for piece in pieces:
         short_cpu = piece[2] == "cpu" and piece[1] - piece[0] <= _CLOSE_NS
@@ -69,7 +69,7 @@ def _joined(pieces: Iterable[Piece]) -> Iterator[Span]:
 
 
 def _span(pieces: list[Piece]) -> Iterator[Span]:
-    """Pieces of one wait as one span; what comes after its last part stands alone."""
+    """Pieces of one wait as one span; what follows its last part stays separate."""
     if not pieces:
         return
     kind = pieces[0][2]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a core waits for memory, as call paths: the flame graph of stalls.
 
-Between two samples of the stack lies so much waiting for memory, by what was counted; it is the second one's.
-A phase's paths add up to what the phase waits, exactly. What each function alone waits for is counted by
-instruction, without samples: `show --view memory`.
+The time waited for memory between two samples of the stack, as counted, belongs to the second one. A phase's
+paths add up to its waiting exactly. What each function alone waits for is counted by instruction, without
+samples: `show --view memory`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _Paths = dict[tuple[str, ...], int]
 
 
 def stalls(evidence: Evidence, stacks: Stacks) -> tuple[Stack, ...]:
-    """Phase > who > initcall, probe or command > functions, with ns of waiting for memory; nothing where no
-    core is modelled."""
+    """Phase > who > initcall, probe or command > functions, with ns of waiting for memory; empty if no core
+    is modelled."""
     if evidence.memory_ns is None:
         return ()
     return tuple(_all(evidence, stacks))
@@ -41,7 +41,7 @@ def _all(evidence: Evidence, stacks: Stacks) -> Iterator[Stack]:
 
 
 def _paths(evidence: Evidence, stacks: Stacks) -> dict[str, _Paths]:
-    """Phase -> path -> how long was waited before its samples, since the sample before."""
+    """Phase -> path -> the time waited before its samples, each since the previous sample."""
     found: dict[str, _Paths] = defaultdict(lambda: defaultdict(int))
     waited, ends = evidence.memory_ns, [end for end, _ in evidence.phase_ends()]
     assert waited is not None
@@ -49,7 +49,7 @@ def _paths(evidence: Evidence, stacks: Stacks) -> dict[str, _Paths]:
     for sample in stacks.sampled:
         index = evidence.index_at(sample.at_ns)
         while at < len(ends) and index >= ends[at]:
-            # What a phase waited after its last sample is shared out among its samples.
+            # What a phase waited after its last sample is divided among its samples.
             last = max(last, waited[min(ends[at], len(waited) - 1)])
             at += 1
         found[sample.frames[0]][sample.frames] += max(0, waited[index] - last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Storage: every read and write with what it was for, what it cost, and who waited for it."""
+"""Storage: every read and write with its purpose, its cost, and who waited for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 
 _PAGE_SECTORS = 8
 _LARGEST_REQUEST_BYTES = 1 << 26
-"""What is larger was no size: it is read from the memory of a target, which may hold anything."""
+"""A larger value is no size: it comes from the target's memory, which may hold anything."""
 REGISTERS = "card registers"
 THINGS = (
     Column("what", "what", "text"),
@@ -42,9 +42,9 @@ ACCESSES = (
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A command of the card, or its part that lies in one thing.
+    """A command of the card, or the part of it that lies in one file or extent.
 
-    `again_bytes` were read before; `unused_bytes` lie in pages of a file that no process wanted.
+    `again_bytes` had been read before; `unused_bytes` lie in pages of a file that no process wanted.
     """
 
     index: int
@@ -85,14 +85,14 @@ def _access(
             wanted = range(piece.sector, piece.sector + piece.sectors)
             again = min(sum(s in read for s in wanted) * SECTOR_BYTES, event.size_bytes)
             read.update(wanted)
-        # Memory is read by words, and not by sectors.
+        # Memory is read by words, not by sectors.
         size = min(piece.sectors * SECTOR_BYTES, event.size_bytes)
         what = path if path and piece.name == "root file system" else piece.name
         yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again, unused)
 
 
 def _share(pieces: list[Piece], cost_ns: int) -> Iterator[tuple[Piece, int]]:
-    """Splits a cost by sectors; the first piece takes what rounding leaves."""
+    """Splits a cost by sectors; the first piece takes the rounding remainder."""
     whole = sum(p.sectors for p in pieces) or 1
     parts = [cost_ns * p.sectors // whole for p in pieces]
     parts[0] += cost_ns - sum(parts)
@@ -100,8 +100,8 @@ def _share(pieces: list[Piece], cost_ns: int) -> Iterator[tuple[Piece, int]]:
 
 
 def wanted_pages(evidence: Evidence) -> dict[str, set[int]]:
-    """The pages of files that a process wanted, by path, as far as that was watched: a page that was only
-    read ahead is not among them."""
+    """The pages of files that a process wanted, by path, if that was recorded: pages that were only read
+    ahead are not included."""
     pages, bios = evidence.scene.pages, evidence.scene.bios
     return {bio.path: pages[bio.inode] for bio in bios if bio.path and bio.inode in pages}
 
@@ -113,7 +113,7 @@ class _Used:
         self._pages = wanted_pages(evidence)
 
     def unused_bytes(self, piece: Piece) -> int:
-        """Bytes of a run of sectors that nobody wanted; 0 for what is no file or was not watched."""
+        """Bytes of a run of sectors that no process wanted; 0 if it is no file or that was not recorded."""
         pages = self._pages.get(piece.name)
         if pages is None:
             return 0
@@ -122,7 +122,7 @@ class _Used:
 
 
 class _Requests:
-    """Finds who asked for a command: the task that gave the block layer those sectors."""
+    """Finds who caused a command: the task that requested those sectors from the block layer."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -132,7 +132,7 @@ class _Requests:
                 self._of_sector[sector].append(bio)
 
     def behind(self, event: StorageCommand) -> tuple[str, str]:
-        """(who waited, path of the file that was asked for)."""
+        """(who waited, path of the requested file)."""
         evidence = self.evidence
         now = evidence.clock.before(event.index)
         if event.sector is not None:
@@ -145,7 +145,7 @@ class _Requests:
 
 
 def _end(bio: Bio) -> int:
-    """The sector behind a request."""
+    """The first sector after a request."""
     return bio.sector + max(1, min(bio.size_bytes, _LARGEST_REQUEST_BYTES) // SECTOR_BYTES)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System calls (`record --syscalls`): which process made which, how long each took, what it came to."""
+"""System calls (`record --syscalls`): which process made which, how long each took, with which result."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _REMOVES = ("unlink", "unlinkat", "rmdir")
 
 
 def recorded(evidence: Evidence) -> bool:
-    """Whether a boot was recorded with its system calls."""
+    """Whether the system calls of a boot were recorded."""
     return SYSCALL_FILE in evidence.run.watch.hooks.values()
 
 
@@ -67,20 +67,21 @@ def calls(evidence: Evidence) -> list[dict[str, Cell]]:
 
 
 def looked_up(evidence: Evidence) -> list[str]:
-    """The names of all files that the boot looked up, also those that the kernel starts by itself, as given.
-    What a process looks up to remove it, as switch_root does with an initramfs, is not among them."""
+    """The names, as given, of all files that the boot looked up, including those that the kernel starts by
+    itself. Files that a process looks up to remove them, as switch_root does with an initramfs, are left
+    out."""
     numbers = {n for n, name in evidence.run.watch.hooks.items() if name == SYSCALL_FILE}
     names = {text(r.text) for r in evidence.records if isinstance(r, Hook) and r.hook in numbers}
     files = _files(evidence, [call for call, _ in pairs(evidence, SYSCALL, takes_caller=False)])
     removed = {(c.task, name) for c, own in files.items() if c.text in _REMOVES for name in own}
     by_programs = {name for own in files.values() for name in own}
     used = {name for call, own in files.items() for name in own if (call.task, name) not in removed}
-    # The kernel unpacks an initramfs by names without a slash before them.
+    # The kernel unpacks an initramfs by names without a leading slash.
     return sorted(used | {name for name in names - by_programs if name.startswith("/")})
 
 
 def _files(evidence: Evidence, found: Iterable[Call]) -> dict[Call, list[str]]:
-    """The names of files that each call looked up: those that its task did while it was open."""
+    """The names of the files that each call looked up: those that its task looked up while it was open."""
     by_task: dict[Task, list[Call]] = defaultdict(list)
     for call in found:
         by_task[call.task].append(call)
@@ -136,7 +137,7 @@ def _row(call: Call, arguments: tuple[int, ...], files: list[str], evidence: Evi
 
 
 def result(value: int, word_bytes: int) -> str:
-    """What a call returned, from the register: an error by its name, such as ENOENT, else the number."""
+    """What a call returned, from the register: an error by name, such as ENOENT, else the number."""
     negative = (1 << 8 * word_bytes) - value
     if 0 < negative <= _LARGEST_ERROR:
         return errno.errorcode.get(negative, f"-{negative}")

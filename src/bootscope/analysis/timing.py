@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which core a boot is looked at with, and what was counted of its caches."""
+"""The core with which a boot is analysed, and the counts of its caches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.timeline.core_time import Timing
 
 
 def core_counted(run: StoredRun) -> Core | None:
-    """The core whose caches were counted in a run, where that is one of ours and the only one."""
+    """The core whose caches were counted in a run, if it is a known core and the only one."""
     kept = {name: info for boot in run.boots for name, info in counted.kept(boot.path).items()}
     names = {info.core for info in kept.values()}
     name = names.pop() if len(names) == 1 else ""
@@ -21,9 +21,9 @@ def core_counted(run: StoredRun) -> Core | None:
 
 
 def find_timing(run: StoredRun, boot: StoredBoot, core: Core) -> Timing | None:
-    """A core with what was counted of its caches in a boot; None where nothing was, or of another boot.
+    """A core with the counts of its caches in a boot; None if there are none, or those of another boot.
 
-    All boots of a run that have one stream share what was counted of one of them.
+    All boots of a run with identical streams share the counts of one of them.
     """
     for other in (boot, *run.boots):
         info = counted.kept(other.path).get(core.geometry_id)
@@ -33,8 +33,8 @@ def find_timing(run: StoredRun, boot: StoredBoot, core: Core) -> Timing | None:
 
 
 def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:
-    """The same. Raises UserError where nothing was counted for such caches, or it is of another boot, or the
-    board has no such core."""
+    """The same. Raises UserError if nothing was counted for such caches, the counts are of another boot, or
+    the board has no such core."""
     check_architecture(run, core)
     if own := clock_core_of(run.info.board):
         raise UserError(

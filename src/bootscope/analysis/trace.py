@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole boot as a trace: every track that the views know, for the report and for other programs."""
+"""The whole boot as a trace: every track of the views, for the report and for other programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_TEXT = 400
 
 
 def trace(evidence: Evidence, stacks: Stacks, flame: tuple[Stack, ...]) -> Trace:
-    """The trace of a recorded boot; `flame` are its stacks."""
+    """The trace of a recorded boot; `flame` holds its stacks."""
     tl = evidence.timeline
     lines = script_lines(evidence)
     tracks = [
@@ -126,7 +126,7 @@ def _call(call: Call, evidence: Evidence) -> Span:
 
 
 def _probes(evidence: Evidence) -> list[Track]:
-    """Probes by the task that they ran in: asynchronous ones overlap each other."""
+    """Probes by their task: asynchronous ones overlap each other."""
     by_task: dict[Task, list[Call]] = {}
     for call in evidence.scene.of("probe"):
         by_task.setdefault(call.task, []).append(call)
@@ -139,7 +139,7 @@ def _probes(evidence: Evidence) -> list[Track]:
 
 
 def _function_calls(evidence: Evidence) -> list[Track]:
-    """Functions that the user has named, and system calls, by the task that called them."""
+    """Functions named by the user, and system calls, by the task that called them."""
     tracks = []
     for kind, title in ((PROBED, "probes in"), (SYSCALL, "system calls of")):
         by_task: dict[Task, list[Call]] = {}
@@ -197,7 +197,7 @@ def _irqs(evidence: Evidence) -> tuple[Span, ...]:
 
 
 def _cpus(evidence: Evidence) -> list[Track]:
-    """A track for each CPU that works by itself."""
+    """A track for each CPU that runs on its own."""
     (_, first), *others = evidence.slices_of_cpus.items()
     name = "CPU 0" if others else "CPU"
     more = [Track(f"cpu-{cpu}", "cpu", f"CPU {cpu}", _cpu(evidence, parts)) for cpu, parts in others]
@@ -205,7 +205,7 @@ def _cpus(evidence: Evidence) -> list[Track]:
 
 
 def _cpu(evidence: Evidence, slices: list[Slice]) -> tuple[Span, ...]:
-    """Who had the CPU. The time before there are tasks is cut by the program that ran."""
+    """Who had the CPU. The time before there are tasks is cut by the running program."""
     spans = []
     for part in slices:
         cuts = {p.start_ns for p in evidence.timeline.phases} if part.task.number == 0 else set()
@@ -218,7 +218,7 @@ def _cpu(evidence: Evidence, slices: list[Slice]) -> tuple[Span, ...]:
 
 
 def _processes(evidence: Evidence, stacks: Stacks, lines: dict[Task, str]) -> list[Track]:
-    """A track for each task: running, and asleep for what."""
+    """A track for each task: when it runs, and what it sleeps for."""
     tracks = []
     for task in evidence.scene.tasks[1:]:
         parts = evidence.ledger.slices(task)

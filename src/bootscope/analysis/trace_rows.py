@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The views of a boot that is only known as a trace: what other tools' logs tell of it."""
+"""The views of a boot that is known only as a trace: what other tools' logs show of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {
     "waits": ("wait",),
 }
 _TITLES = {"processes": "Units"}
-"""What a view calls its spans, where that is not its own name."""
+"""What a view calls its spans, if not by its own name."""
 SPANS = (
     Column("what", "what", "text"),
     Column("track", "track", "text"),
@@ -40,7 +40,7 @@ FUNCTIONS = (
 def rows_of_trace(name: str, trace: Trace, phase: str | None = None) -> tuple[Rows, ...]:
     """The table of a view, of one phase if named.
 
-    Raises UserError when these logs tell nothing of it, and for a phase that they do not know.
+    Raises UserError if these logs show nothing of it, and for a phase that they do not have.
     """
     if phase is not None:
         _check_phase(name, trace, phase)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far off CPU time on a core's model may be: known of the kinds of work that were compared with published
-times, not known of the others, and exact where loops wait for a clock."""
+"""How far off CPU time on a core's model may be: known for the kinds of work that were compared with
+published times, unknown for the others, and exact where loops wait for a clock."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Work:
-    """CPU time of one kind of work on a core, and how far off it may be at worst: both ways, in ns; None
-    where nothing of its kind was compared."""
+    """CPU time of one kind of work on a core, and the largest error either way, in ns; None if nothing of its
+    kind was compared."""
 
     kind: str
     cpu_ns: int
@@ -37,9 +37,9 @@ class Work:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Of a boot's CPU time on a core: `clocked_ns` takes as long on any core, the rest is by kind of work.
-    `known_ns` is what of that was compared with published times, which are off by `error_ns` at worst, and
-    `unknown_ns` what was not."""
+    """A boot's CPU time on a core: `clocked_ns` is the same on any core, the rest is by kind of work.
+    `known_ns` is of kinds that were compared with published times, and off by at most `error_ns`;
+    `unknown_ns` is of the others."""
 
     core: str
     clocked_ns: int
@@ -50,8 +50,8 @@ class Uncertainty:
 
 
 def uncertainty(tl: Timeline, core: Core) -> Uncertainty:
-    """How far off the CPU time of a boot may be on a core. Of one that differs from the profile that was
-    compared nothing is known."""
+    """How far off the CPU time of a boot may be on a core; unknown if the core differs from the compared
+    profile."""
     as_compared = core.name in core_names() and core == load_core(core.name)
     work = tuple(_work(tl, core.name if as_compared else ""))
     known = [w for w in work if w.error_ns is not None]
@@ -82,14 +82,14 @@ def _modelled_ns(phase: Phase) -> int:
 
 
 def brief(found: Uncertainty) -> str:
-    """What stands beside a total: how far off its CPU time may be, as far as that is known."""
+    """A note for a total: how far off its CPU time may be, as far as known."""
     if not found.known_ns:
         return "(error of the model not known)" if found.unknown_ns else ""
     return f"± {span(found.error_ns)}{' or more' if found.unknown_ns else ''}"
 
 
 def words(found: Uncertainty) -> list[str]:
-    """The same in words, a line for what is known, what is not known, and what is exact."""
+    """The same in words: a line each for what is known, what is unknown, and what is exact."""
     lines = [_known(w, w.compared) for w in found.work if w.compared]
     if found.unknown_ns:
         kinds = listed([w.kind for w in found.work if not w.compared])

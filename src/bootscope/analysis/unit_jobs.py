@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""systemd's units of a recorded boot: when the job of each began and was over, exactly.
+"""systemd's units of a recorded boot: when the job of each began and ended, exactly.
 
-A job begins when PID 1 makes the unit's control group, just before it starts the unit's program, or where it
-has none when PID 1 says so; it is over when PID 1 says so.
+A job begins when PID 1 makes the unit's control group, just before it starts the unit's program; without a
+control group, when PID 1 reports it. It ends when PID 1 says so.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bootscope.timeline.trace import Track
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The first start of a unit, in ns of board time: PID 1 begins with it, says so (None where it never
-    does), and it is over (None where it was not), with its result."""
+    """The first start of a unit, in ns of board time: PID 1 begins it, reports that (None if it never does),
+    and it ends (None if it did not), with its result."""
 
     unit: str
     begin_ns: int
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Jobs:
-    """All jobs by unit, and when those of the default target were in the queue, if that was said."""
+    """All jobs by unit, and when those of the default target were queued, if that was reported."""
 
     jobs: Mapping[str, Job] = field(default_factory=dict)
     target: str = ""
@@ -45,22 +45,22 @@ class Jobs:
 
 
 def recorded(evidence: Evidence) -> bool:
-    """Whether a recording would hold what systemd says."""
+    """Whether a recording includes what systemd reports."""
     return any(hook in evidence.run.watch.hooks.values() for hook in HOOKS)
 
 
 def unit_files(evidence: Evidence) -> dict[str, str]:
-    """The unit files of the root file system, by path; empty where none were kept."""
+    """The unit files of the root file system, by path; empty if none were kept."""
     return msgspec.json.decode(objects.unpacked(evidence.load(objects.UNITS)) or b"{}", type=dict[str, str])
 
 
 def jobs(evidence: Evidence) -> Jobs:
-    """The jobs of a recorded boot, in order of their beginning."""
+    """The jobs of a recorded boot, in the order in which they began."""
     return of_said(said(evidence, descriptions(unit_files(evidence))))
 
 
 def descriptions(files: Mapping[str, str]) -> dict[str, str]:
-    """Description -> the unit that alone has it."""
+    """Description -> the only unit that has it."""
     known = UnitFiles(files)
     found: dict[str, str] = {}
     for name in known.names():
@@ -72,7 +72,7 @@ def descriptions(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_said(words: Iterable[Said]) -> Jobs:
-    """The jobs by what was said, which is in order of time."""
+    """The jobs from reports in order of time."""
     found: dict[str, Job] = {}
     target, queued_ns = "", None
     for each in words:
@@ -85,7 +85,7 @@ def of_said(words: Iterable[Said]) -> Jobs:
 
 
 def _later(job: Job, said: Said) -> Job:
-    """A job after something was said of it that is not over."""
+    """A job that is not over, updated by a report."""
     if said.what == MADE:
         return job
     if said.what == BEGINS:
@@ -94,7 +94,7 @@ def _later(job: Job, said: Said) -> Job:
 
 
 def tracks(evidence: Evidence, known: Jobs | None = None) -> list[Track]:
-    """A track for each unit, as imported boots have them, and one below it where it waited for one other.
+    """A track for each unit, as for imported boots, and below it one for its wait for another unit.
     A unit whose job was not over when the recording ended is left out."""
     known = known or jobs(evidence)
     order = after(known.jobs, unit_files(evidence))
@@ -106,5 +106,5 @@ def tracks(evidence: Evidence, known: Jobs | None = None) -> list[Track]:
         units.append(
             Unit(job.unit, job.begin_ns, end, None, job.end_ns, order.get(job.unit, ()), detail=detail)
         )
-    # From the last of them on, a unit waits for nothing but PID 1, which starts one after the other.
+    # From the last of them on, a unit waits only for PID 1, which starts units one after the other.
     return unit_tracks(units, release_ns=evidence.timeline.total_ns)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What units of systemd are ordered after, from the unit files of the root file system.
 
-Written in the files (After=, Before=, folders such as .wants), and what systemd adds by itself: the manual
-pages systemd.unit(5), systemd.service(5) and so on say that under "Implicit" and "Default Dependencies".
-What generators write at boot is in no file of the image.
+That is what the files say (After=, Before=, folders such as .wants), and what systemd adds by itself: see
+"Implicit" and "Default Dependencies" in the manual pages systemd.unit(5), systemd.service(5) and so on. What
+generators write at boot is in no file of the image.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def after(names: Iterable[str], files: Mapping[str, str]) -> dict[str, tuple[str
 
 
 def needs(unit: UnitFile, name: str) -> list[str]:
-    """The units that a unit asks for, by its files."""
+    """The units that a unit requests in its files."""
     words = filled_in(unit.words("Unit", *NEEDS), name)
     return [other for other in (*words, *(other for _, other in unit.dropped_in)) if is_unit(other)]
 
@@ -70,7 +70,7 @@ def _after(name: str, unit: UnitFile, units: Mapping[str, UnitFile]) -> Iterator
         if kind == "mount":
             yield "local-fs-pre.target"
     if kind == "target" and _defaults(unit):
-        # A target comes after what it asks for, unless that says the opposite.
+        # A target is ordered after what it requests, unless that says the opposite.
         yield from (
             o for o in needs(unit, name) if _defaults(units.get(o)) and not _is_before(name, o, units)
         )
@@ -79,13 +79,13 @@ def _after(name: str, unit: UnitFile, units: Mapping[str, UnitFile]) -> Iterator
 
 
 def _is_before(name: str, other: str, units: Mapping[str, UnitFile]) -> bool:
-    """Whether a unit is itself ordered after the target that asks for it."""
+    """Whether a unit is itself ordered after the target that requests it."""
     unit = units.get(other)
     return unit is not None and name in filled_in(unit.words("Unit", "After"), other)
 
 
 def _after_of_programs(name: str, unit: UnitFile, kind: str) -> Iterator[str]:
-    """What a unit that runs programs is after."""
+    """What a unit that runs programs is ordered after."""
     section = kind.capitalize()
     output = unit.last(section, "StandardOutput", "journal")
     if kind == "service" and output.startswith(("journal", "kmsg", "inherit")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""systemd's units of a boot, and the chain in which they came after each other."""
+"""systemd's units of a boot, and the chain of units that started one after the other."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TARGETS = ("graphical.target", "multi-user.target", "default.target")
 
 
 def units(trace: Trace) -> Rows:
-    """Each unit that was started, the longest first. Raises UserError where the logs tell of none."""
+    """Each unit that was started, the longest first. Raises UserError if the logs show none."""
     rows = _ranked(trace.tracks)
     if not rows:
         raise UserError(
@@ -53,8 +53,7 @@ def units(trace: Trace) -> Rows:
 
 
 def recorded(evidence: Evidence) -> Rows:
-    """Each unit whose job was over in a recorded boot, the longest first. Raises UserError where there is
-    none."""
+    """Each unit whose job ended in a recorded boot, the longest first. Raises UserError if there is none."""
     known = unit_jobs.jobs(evidence) if unit_jobs.recorded(evidence) else unit_jobs.Jobs()
     rows = _ranked(unit_jobs.tracks(evidence, known))
     if not rows:
@@ -75,7 +74,7 @@ def recorded(evidence: Evidence) -> Rows:
 
 
 def chain_to(evidence: Evidence, milestone: str, at_ns: int) -> Rows | None:
-    """What the unit that a moment is of came after, back to where systemd began; None without units."""
+    """The chain before the unit that a moment belongs to, back to systemd's start; None without units."""
     if not unit_jobs.recorded(evidence):
         return None
     jobs = unit_jobs.jobs(evidence)
@@ -98,7 +97,7 @@ def chain_to(evidence: Evidence, milestone: str, at_ns: int) -> Rows | None:
 def _before_units(
     evidence: Evidence, jobs: unit_jobs.Jobs, rows: list[dict[str, Cell]]
 ) -> Iterator[dict[str, Cell]]:
-    """systemd itself, up to the moment when its jobs are in the queue."""
+    """systemd itself, up to the moment when its jobs are queued."""
     manager = next((task for task in evidence.scene.tasks if task.pid == 1), None)
     execs = [e.at_ns for e in manager.execs if e.at_ns <= (jobs.queued_ns or 0)] if manager else []
     if jobs.queued_ns is None or not execs:
@@ -119,10 +118,10 @@ def _ranked(tracks: Iterable[Track]) -> list[dict[str, Cell]]:
 
 
 def chain(trace: Trace) -> Rows:
-    """What the default target, or else the last unit, came after, back to where the logs do not tell more;
-    in order of time. A long gap before a unit says that something else was waited for.
+    """The chain before the default target, or else the last unit, as far back as the logs show; in order of
+    time. A long gap before a unit shows that it waited for something else.
 
-    By systemd's own chain where only that is known. Raises UserError where neither is.
+    Uses systemd's own chain if only that is known. Raises UserError if neither is.
     """
     known = {str(row["what"]): row for row in _units(trace.tracks)}
     title = f"Critical chain of {visible(trace.title, 80)}"
@@ -168,7 +167,7 @@ def _units(tracks: Iterable[Track]) -> Iterator[dict[str, Cell]]:
 
 
 def _walked(known: dict[str, dict[str, Cell]], goal: str = "") -> list[dict[str, Cell]]:
-    """From a unit, else the default target, or the unit that was active last, back along the order."""
+    """From a unit, else the default target, else the unit that was active last, back along the order."""
     last = max(known, key=lambda name: int(known[name]["ready_ns"] or 0))
     name = goal or next((target for target in _TARGETS if target in known), last)
     path: list[dict[str, Cell]] = []

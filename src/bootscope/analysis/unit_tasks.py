@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which unit of systemd a process belongs to, and which unit a milestone is of.
+"""The systemd unit that a process belongs to, and the unit of a milestone.
 
-PID 1 makes a unit's control group and then starts its first program. Those that it starts for the unit later
-are told by the unit's own lines (ExecStart= and the like); what a program starts belongs to its unit.
+PID 1 makes a unit's control group and then starts its first program. Programs that it starts for the unit
+later are recognised by the unit's own lines (ExecStart= and the like); what a program starts belongs to its
+unit.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def units_of_tasks(evidence: Evidence, jobs: Jobs) -> dict[Task, str]:
 
 
 def _programs(evidence: Evidence, jobs: Jobs) -> dict[str, list[str]]:
-    """Path of a program -> the units that start it, by their files."""
+    """Path of a program -> the units whose files start it."""
     known = UnitFiles(unit_files(evidence))
     found: dict[str, list[str]] = {}
     for name in jobs.jobs:
@@ -61,15 +62,15 @@ def _lines(settings: Mapping[tuple[str, str], tuple[str, ...]]) -> Iterator[str]
 
 
 def _by_program(task: Task, programs: Mapping[str, list[str]], jobs: Jobs) -> str:
-    """The unit that began last of those that start one of a task's programs."""
+    """The unit that began last among those that start one of a task's programs."""
     names = [name for each in task.execs for name in programs.get(each.file, ())]
     begun: list[Job] = [jobs.jobs[name] for name in names if jobs.jobs[name].begin_ns <= task.start_ns]
     return max(begun, key=lambda job: job.begin_ns).unit if begun else ""
 
 
 def unit_at(evidence: Evidence, jobs: Jobs, at_ns: int) -> str:
-    """The unit that a moment is of: the one whose job was over then, else that of the process that ran last
-    and belongs to one; else the default target, or empty."""
+    """The unit of a moment: the one whose job ended then, else that of the last process before it that
+    belongs to one; else the default target, or empty."""
     over = next((job.unit for job in jobs.jobs.values() if job.end_ns == at_ns), "")
     if over:
         return over

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call paths from stack samples, only as far as the program's own code proves them.
 
-A sample holds every word on the stack that may be a return address, old ones included. Which of them
-is the current function's lies at a place that its code fixes: what it has pushed and taken off the
-stack pointer up to where it is now. If the word there is no return address, the path ends and is marked
-as cut, so nothing is made up.
+A sample holds every word on the stack that may be a return address, including stale ones. Which of them
+belongs to the current function follows from its code: from what it has pushed and subtracted from the stack
+pointer up to the current instruction. If the word there is no return address, the path ends and is marked as
+cut, so nothing is made up.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from bootscope.image.code import Code, Function
 
 MOST_FRAMES = 64
 _UNKNOWN = -1
-# Functions that are entered without a call: by a jump from hand-written code, or as the last thing that
-# such code does. A path that ends in one is whole.
+# Functions entered without a call: by a jump from hand-written code, or as its last action. A path that ends
+# in one is complete.
 _ENTERED = re.compile(r"(?:k|__se_)?sys_\w+|kthreadd?|kernel_init|board_init_[fr]")
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Return addresses, innermost first after the sample's own pc; `cut` when it did not reach a root."""
+    """Return addresses, innermost first, after the sample's own pc; `cut` if it did not reach a root."""
 
     addresses: tuple[int, ...]
     cut: bool
@@ -35,7 +35,7 @@ class Path:
 class Unwinder:
     """Unwinds samples of one program, loaded `offset` bytes from where it was linked.
 
-    `roots` are functions that nothing calls: a path that gets there is whole.
+    `roots` are functions that nothing calls: a path that reaches one is complete.
     """
 
     def __init__(self, code: Code, offset: int = 0, roots: frozenset[str] = frozenset()) -> None:
@@ -48,7 +48,7 @@ class Unwinder:
         self._grows: dict[int, list[StackGrowth]] = {}
 
     def function(self, address: int) -> Function | None:
-        """The function that an address (as it ran) lies in."""
+        """The function that contains an address (as it ran)."""
         linked = address - self.offset
         at = bisect_right(self._starts, linked) - 1
         if at < 0:
@@ -72,7 +72,7 @@ class Unwinder:
                 return Path(tuple(found), True)
             saved = next((i for i, g in enumerate(grown) if g.link_at >= 0), None)
             if saved is None:
-                # The return address is still in its register: that can only be so in the innermost function.
+                # The return address is still in its register: possible only in the innermost function.
                 back = sample.lr if not found else 0
                 depth += sum(g.size for g in grown)
             else:
@@ -82,7 +82,7 @@ class Unwinder:
             back = arch.code_address(back)
             caller = self.function(back - arch.call_bytes)
             if caller is None or (caller is function and saved is None):
-                # Nowhere, or where a call of its own came back to: the register has another use by now.
+                # Outside all functions, or after a call of its own: the register has been reused.
                 entered = caller is None and _ENTERED.fullmatch(function.name)
                 return Path(tuple(found), not (entered or self._is_root(back)))
             found.append(back)
@@ -90,7 +90,7 @@ class Unwinder:
         return Path(tuple(found), True)
 
     def _is_root(self, address: int) -> bool:
-        """Whether an address lies in hand-written code that begins a path, which has no size."""
+        """Whether an address lies in hand-written code that begins a path; such code has no size."""
         at = bisect_right(self._marks, (address - self.offset, "~")) - 1
         return at >= 0 and self._marks[at][1] in self._roots
 

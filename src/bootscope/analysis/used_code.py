@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which object files of a build ran in a boot, for how many instructions, and for what."""
+"""Which object files of a build ran in a boot, how many instructions, and in which stage."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bootscope.core.errors import UserError
 
 BUSYBOX = "/bin/busybox"
 _NO_BYTES = (".bss", "COMMON", ".sbss")
-"""Sections that take memory, but no place in an image."""
+"""Sections that take memory, but no space in an image."""
 
 
 _THROWN_AWAY = (".init", ".exit")
-"""Sections of code that the kernel frees once it has started: what sets things up, and runs once."""
+"""Code sections that the kernel frees once it has started: set-up code that runs once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Instructions executed: by code that only sets up, by other code before the first program, after
-    that for whomever, and of those while the application had the CPU."""
+    """Instructions executed: by set-up code, by other code before the first program, by any code after that,
+    and the part of the latter while the application had the CPU."""
 
     setup: int = 0
     start: int = 0
@@ -47,13 +47,13 @@ class Ran:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All instructions."""
         return self.setup + self.start + self.programs
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """An object file: bytes in the image, and what of it was executed."""
+    """An object file: bytes in the image, and its executed instructions."""
 
     name: str
     image_bytes: int
@@ -61,13 +61,13 @@ class Used:
 
 
 Code = Mapping[str, Used]
-"""By the name of the object file, as the build calls it."""
+"""By the name of the object file in the build."""
 
 
 def used_code(evidence: Evidence, usage: Usage, tree: str) -> Code:
-    """The object files of the kernel, the boot loader or BusyBox; `tree`: what its sources are called.
+    """The object files of the kernel, the boot loader or BusyBox; `tree`: the name of its sources.
 
-    Raises UserError for a recording that does not say what its programs were linked from.
+    Raises UserError if the recording lacks what its programs were linked from.
     """
     kept = evidence.load(objects.OBJECTS_OF[tree])
     linked = Objects(read(kept.decode("utf-8", "replace")))
@@ -109,7 +109,7 @@ def of_kernel(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
 
 
 def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
-    """A boot loader runs where it was linked until it moves, and is over when the kernel starts."""
+    """A boot loader runs at its link address until it relocates, and ends when the kernel starts."""
     ends_ns = virtual_ns(evidence, "kernel.start")
     board, offset = evidence.run.board, evidence.timeline.loader_offset
     if not (main := board.boot_loader.last):
@@ -123,7 +123,7 @@ def _of_loader(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]:
 
 
 def virtual_ns(evidence: Evidence, hook: str) -> int:
-    """Virtual time at which a hook was first reached; the end of the recording when it was not."""
+    """Virtual time at which a hook was first reached; the end of the recording if it was not."""
     names = evidence.run.watch.hooks
     found = (r.time_ns for r in evidence.recorded if isinstance(r, Hook) and names.get(r.hook) == hook)
     return next(found, evidence.recorded[-1].time_ns if evidence.recorded else 0)
@@ -136,10 +136,10 @@ def _of_busybox(evidence: Evidence, usage: Usage) -> Iterator[tuple[int, Block]]
 
 
 def of_program(evidence: Evidence, usage: Usage, path: str, program: Program) -> Iterator[tuple[int, Block]]:
-    """Code of the program at a path of the target: (address as it was linked, block).
+    """Code of the program at a path of the target: (link address, block).
 
-    A block is told by whom it belonged to when it first ran; what first ran after the recording belongs
-    to whoever has something mapped there.
+    A block belongs to the program mapped there when it first ran; if it first ran after the recording, to any
+    task that has something mapped there.
     """
     times = [record.time_ns for record in evidence.recorded]
     for block in usage.blocks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the views of a boot are called, and what may be asked of them; all_views.py makes them."""
+"""The names of a boot's views, and checks of what may be requested of them; all_views.py makes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bootscope.timeline.model import Timeline
 
 CRITICAL_PATH = "critical-path"
 MEMORY = "memory"
-"""A view that only boots have whose caches were counted."""
+"""Only for boots whose caches were counted."""
 SILENCES = "silences"
 NAMES = (
     "initcalls",
@@ -22,15 +22,15 @@ NAMES = (
     "floor",
 )
 UNITS = "units"
-"""A view that only boots with systemd have."""
+"""Only for boots with systemd."""
 PROBES = "probes"
-"""A view that only boots have of which functions were asked for: `record --probe`."""
+"""Only for boots recorded with functions to watch: `record --probe`."""
 SYSCALLS = "syscalls"
-"""A view that only boots have whose system calls were recorded: `record --syscalls`."""
+"""Only for boots whose system calls were recorded: `record --syscalls`."""
 SIZES = "sizes"
-"""Bytes of the programs; nothing that takes time, so no part of a report."""
+"""Bytes of the programs; no times, so not in reports."""
 CPUS = "cpus"
-"""A view that only boots of several CPUs have."""
+"""Only for boots of several CPUs."""
 
 
 def check_milestone(timeline: Timeline, milestone: str) -> None:

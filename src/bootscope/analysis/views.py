@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the store to what the verbs show: loads a boot with all that belongs to it."""
+"""From the store to the output of the verbs: loads a boot with all that belongs to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bootscope.cores.profile import Core
 from bootscope.timeline.model import Timeline
 
 if TYPE_CHECKING:
-    # What an index has needs nothing of what makes it, and that takes longer to load than the index to read.
+    # An index needs nothing of what makes its content, and loading that takes longer than reading the index.
     from bootscope.analysis.compare import Comparison, End
     from bootscope.analysis.evidence import Evidence
     from bootscope.analysis.functions import Stacks
@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class View:
-    """One boot of a run, understood. What takes long is made when it is first asked for; with an index, only
-    where that does not have it. To ask for anything raises UserError when the stream cannot be read."""
+    """One boot of a run, analysed. Slow results are computed on first use; with an index, only if it lacks
+    them. Any access raises UserError when the stream cannot be read."""
 
     run: StoredRun
     boot: StoredBoot
@@ -47,19 +47,19 @@ class View:
     index: Index | None = None
     core: Core | None = None
     on_core: Callable[[Core], View] | None = None
-    """The same boot as a core would take it. Raises UserError where nothing was counted for its caches."""
+    """The same boot as on another core. Raises UserError if nothing was counted for its caches."""
     on_board: Callable[[Board], View] | None = None
-    """The same boot as another board's devices and CPU would have had it, without a core."""
+    """The same boot as with another board's devices and CPU, without a core."""
     board: Board | None = None
-    """The profile by which devices cost, if it is not that of the recording."""
+    """The profile with the costs of devices, if it is not that of the recording."""
 
     def kept(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
-        """What `make` makes of this boot and what `also` tells alone; from the index if there is one."""
+        """The result of `make`, which depends on this boot and `also` alone; from the index if possible."""
         return self.index.get(name, kind, make, also) if self.index else make()
 
     @cached_property
     def evidence(self) -> Evidence:
-        """All that the recording holds."""
+        """All that the recording contains."""
         return self.understand()
 
     @cached_property
@@ -69,7 +69,7 @@ class View:
 
     @cached_property
     def consumers(self) -> list[Consumer]:
-        """What the time went into, largest first."""
+        """What the time was spent on, largest first."""
         return self.kept("consumers", list[Consumer], self._ranked)
 
     def _ranked(self) -> list[Consumer]:
@@ -115,7 +115,7 @@ class View:
 
     @cached_property
     def ground(self) -> Ground:
-        """What predictions begin with."""
+        """The basis of predictions."""
         from bootscope.analysis.whatif_plan import Ground
 
         return Ground(self.evidence, self.stacks)
@@ -162,10 +162,10 @@ def view(
     indexed: bool = False,
     core: Core | None = None,
 ) -> View:
-    """Everything about one boot; with `board`, as that profile's devices would have had it, with `core`, as
-    that core would; with `indexed`, what is asked for is kept for the next time.
+    """Everything about one boot; with `board`, as with that profile's devices; with `core`, as on that core;
+    with `indexed`, results are kept for the next time.
 
-    Raises UserError for a core whose caches nothing was counted for.
+    Raises UserError for a core whose caches were not counted.
     """
     boot = choose_boot(run, number)
     if board and not same_clock(board, run.info.board):
@@ -202,7 +202,7 @@ def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:
-    """View B against view A, with the differences of what booted."""
+    """View B against view A, with the differences in what booted."""
     from bootscope.analysis.compare import compare, differences
     from bootscope.kbuild.kconfig import parse
 

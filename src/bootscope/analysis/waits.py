@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting: where the CPU slept, or counted loops until some time had passed, and who asked for it."""
+"""Waiting: where the CPU slept, or spun until some time had passed, and who requested it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (
     Column("longest_ns", "longest", "ns"),
     Column("start_ns", "first s", "at"),
 )
-# Functions that every sleeper is in; the first one outside of them asked for the sleep.
+# Functions that every sleeper is in; the first one outside of them requested the sleep.
 _MACHINERY = (
     "__switch_to",
     "__schedule",
@@ -55,7 +55,7 @@ _CONTEXTS = ("initcall", "probe", "work")
 
 
 def sleeper(wait: Wait, evidence: Evidence, stacks: Stacks) -> str:
-    """The function that put a task to sleep, as far as its stack proves it."""
+    """The function that put a task to sleep, as far as its stack proves."""
     if wait.stack < 0:
         return "?"
     sample = evidence.records[wait.stack]
@@ -101,7 +101,7 @@ def view(evidence: Evidence, stacks: Stacks) -> Rows:
 
 
 def _asleep(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[tuple[str, str, str], int, int]]:
-    """Sleeps of the CPU, each with the task that its end woke and that had asked to be woken."""
+    """Sleeps of the CPU, each with the task that was woken at its end and had requested that."""
     waits = sorted((w for w in evidence.scene.waits if w.waker_index >= 0), key=lambda w: w.woken_ns)
     woken = [w.woken_ns for w in waits]
     for sleep in evidence.timeline.sleeps:
@@ -116,19 +116,19 @@ def _asleep(evidence: Evidence, stacks: Stacks) -> Iterator[tuple[tuple[str, str
 
 
 def reason(wait: Wait, evidence: Evidence, stacks: Stacks) -> tuple[str, str]:
-    """(who waited, and in what; the function that asked for it)."""
+    """(who waited, and in what; the function that requested it)."""
     who = evidence.who(wait.task, wait.start_ns)
     calls = [c for c in evidence.calls_at(wait.task, max(0, wait.stack)) if c.kind in _CONTEXTS]
     what = sleeper(wait, evidence, stacks)
     if what in _WORKERS:
-        # A worker sleeps until there is work; what matters is the work that it was woken for.
+        # A worker sleeps until there is work; the work that it was woken for is what matters.
         work = evidence.next_work(wait.task, wait.end_ns)
         return who, f"delayed {label(work, evidence)}" if work else what
     return (f"{who}: {label(calls[-1], evidence)}" if calls else who), what
 
 
 def spinning(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
-    """Delay loops, without those inside another one: (who waits, the function that asked for it, start and
+    """Delay loops, without those inside another one: (who waits, the function that requested it, start and
     length in ns)."""
     done: dict[int, int] = defaultdict(int)
     for call in evidence.scene.of(*DELAYS):
@@ -140,8 +140,8 @@ def spinning(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
 
 
 def countdown(evidence: Evidence) -> list[Call]:
-    """The boot loader's delays while it waits for a key before it boots, in order; none where the boot
-    has no boot loader."""
+    """The boot loader's delays while it waits for a key before it boots, in order; none if there is no boot
+    loader."""
     loader = evidence.run.board.boot_loader
     if not loader.programs:
         return []

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if? A prediction of the boot with something changed, made from a recording alone.
+"""What if? A prediction of the boot with changes, made from a recording alone.
 
-Devices are counted anew by the same rules with which they were counted first: another card, another
-line rate, fewer bytes. What is left out of the program is taken from the virtual clock, as far as it lay
-on the path to the milestone; what only takes less time, from the samples. Everything else is assumed to
-stay as it is.
+Device costs are computed again by the same rules as before: for another card, another line rate, fewer bytes.
+What is left out of the program is subtracted from the virtual clock, as far as it lay on the path to the
+milestone; what only gets faster is predicted from the samples. Everything else is assumed to stay the same.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Prediction:
-    """The milestone's time now and as predicted, in ns, and on what assumptions."""
+    """The milestone's time now and as predicted, in ns, and the assumptions made."""
 
     milestone: str
     now_ns: int
@@ -84,7 +83,7 @@ class Prediction:
 
 
 Extra = Callable[[Plan, Evidence, list[Step]], None]
-"""A change that is no text: it adds to the plan what it does."""
+"""A change that is not text: it adds its effects to the plan."""
 
 
 def predict(
@@ -94,9 +93,9 @@ def predict(
     extra: Iterable[Extra] = (),
     ground: Ground | None = None,
 ) -> Prediction:
-    """The end of the recording with `changes` made; `ground` saves time where there are several predictions.
+    """The end of the recording with `changes` made; `ground` saves time if there are several predictions.
 
-    Raises UserError for a change that is not known, and for two that cannot both be made.
+    Raises UserError for an unknown change, and for two that exclude each other.
     """
     changes = list(dict.fromkeys(changes))
     _check_contradictions(changes)
@@ -204,7 +203,7 @@ def _kernel_console(plan: Plan, evidence: Evidence, value: str) -> None:
 
 
 _READABLE = 40
-"""A receiver takes a rate that is off by a fortieth of it, hardly more."""
+"""A receiver tolerates a rate that is off by a fortieth, hardly more."""
 
 
 def _console(plan: Plan, value: str, whose: str = "boot loader and kernel both use") -> None:

@@ -18,22 +18,22 @@ from bootscope.core.errors import UserError
 
 LIBRARY_CACHE = "library-cache"
 NEED_CALLS = frozenset({LIBRARY_CACHE})
-"""Changes that are told from system calls alone."""
+"""Changes that can be predicted only from system calls."""
 CACHE = "/etc/ld.so.cache"
 _SETTINGS = "/etc/"
 _PAGE_BYTES = 4096
 _READS_CACHE = (("fstat64", "newfstatat", "statx", "fstat"), ("mmap2", "mmap"), ("close",))
-"""What a loader does with its cache once that is open: of each the first name that the boot has."""
+"""What the dynamic loader does with its cache once that is open: the names of each call."""
 
 
 def library_cache(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
-    """The loader of programs finds each library by its cache, instead of asking folder after folder.
+    """The dynamic loader finds each library in its cache, instead of searching folder after folder.
 
-    Raises UserError for a recording without system calls, and where no program searched.
+    Raises UserError for a recording without system calls, and if no program searched.
     """
     rows = syscalls.calls(evidence)
     missed = redundant_calls.of_kind(rows, LIBRARIES)
-    # The cache itself is asked for either way, and so is a list of libraries that all programs get.
+    # The cache itself is looked up either way, and so is a list of libraries for all programs.
     searched = [row for row in missed if not str(row["file"]).startswith(_SETTINGS)]
     if not searched:
         raise UserError("no program of this boot searched for its libraries")
@@ -54,8 +54,8 @@ def library_cache(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
 
 
 def _needed(evidence: Evidence, rows: list[Row], searched: list[Row]) -> set[int]:
-    """Commands of the card that a search was the first to give, and another one needs: folders in which
-    something was found."""
+    """Card commands first caused by a search, but also needed elsewhere: they read folders in which something
+    was found."""
     found = {str(row["file"]) for row in rows if not str(row["result"]).startswith(("E", "-"))}
     folders = {posixpath.dirname(path) for path in found if path.startswith("/")}
     spans = [(_int(row["start_ns"]), _int(row["end_ns"])) for row in searched]
@@ -67,7 +67,7 @@ def _needed(evidence: Evidence, rows: list[Row], searched: list[Row]) -> set[int
 
 
 def _each_ns(rows: list[Row]) -> int:
-    """What a program takes to map a file that it has opened: the mean of such calls in this boot."""
+    """The time that a program takes to map an opened file: the mean of such calls in this boot."""
     found = 0
     for names in _READS_CACHE:
         took = [_int(row["cpu_ns"]) for row in rows if row["what"] in names]

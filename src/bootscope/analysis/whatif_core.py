@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the core, its caches or its memory were others? Told from what was counted of a boot.
+"""What if the core, its caches or its memory were different? Predicted from the counts of a boot.
 
-Counts are kept; what each of them costs is worked out anew, and with it the whole boot, as the same stream
-on another core. Without a core only the clock can be another one: then all that the CPU computes scales, and
-what waits does not (timeline/cpu_time.py). Other changes are predicted upon that.
+Counts are kept; the cost of each is computed anew, and with it the whole boot, as the same stream on another
+core. Without a core only the clock can change: then all that the CPU computes scales, and waiting does not
+(timeline/cpu_time.py). Other changes are predicted on top of that.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from bootscope.cores.profile import Core
 
 @dataclass(frozen=True)
 class CorePrediction:
-    """What is predicted; the same boot on the core as it is and as it would be. `changed` is None where no
-    change is of the core."""
+    """The prediction; the same boot on the core as it is and as it would be. `changed` is None if no change
+    concerns the core."""
 
     prediction: Prediction
     before: View
@@ -48,11 +48,11 @@ def predict_on_core(
     view_on: Callable[[Core], View],
     extra: Iterable[Extra] = (),
 ) -> CorePrediction:
-    """The end of a boot, looked at with a core or without, with `changes` made; `view_on` looks at the same
-    boot with another core.
+    """The end of a boot, with a core or without, with `changes` made; `view_on` gives the same boot on
+    another core.
 
-    Raises UserError for a change that is not known, that cannot be made, or for whose caches nothing was
-    counted where `view_on` does.
+    Raises UserError for a change that is unknown or impossible, or, from `view_on`, for caches that were not
+    counted.
     """
     changes = list(dict.fromkeys(changes))
     of_core = [change for change in changes if is_of_core(change)]
@@ -77,7 +77,7 @@ def predict_on_core(
 
 
 def _at_clock(before: View, times: Fraction, others: list[str], extra: Iterable[Extra]) -> CorePrediction:
-    """A boot that is looked at without a core, with `others` made, where the clock is `times` as fast."""
+    """A boot without a core, with `others` made, and a clock `times` as fast."""
     if before.on_board is None:
         raise UserError("this boot cannot be looked at with another clock")
     if own := clock_core_of(before.evidence.run.board):
@@ -106,7 +106,7 @@ def _board_at_clock(board: Board, times: Fraction) -> Board:
 
 
 def _check_phases(core: Core, evidence: Evidence) -> None:
-    """Raises UserError where caches are switched in a phase that the boot lacks, or has none counted in."""
+    """Raises UserError if caches are switched in a phase that is missing or has no counts."""
     timing = evidence.timing
     known = timing.counted.info.phases if timing else ()
     for phase in core.switched:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the kernel were started where it lies in flash that the CPU reads as memory?"""
+"""What if the kernel were started in place, from flash that the CPU reads as memory?"""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MIB = 1 << 20
 
 
 def started_in_flash(plan: Plan, evidence: Evidence) -> None:
-    """The boot loader does not copy the kernel to memory: it unpacks itself from flash.
+    """The boot loader does not copy the kernel to memory: the kernel unpacks itself from flash.
 
-    What unpacks it has a part of the flash cached, and reads what lies behind that byte by byte, each an
-    access of its own. Raises UserError where nothing is copied from such flash, or no such part is known.
+    The decompressor has only a part of the flash cached, and reads the rest byte by byte, with one access
+    each. Raises UserError if nothing is copied from such flash, or no such part is known.
     """
     flash, cached = evidence.run.board.storage_device, evidence.arch.kernel.unpacker_caches
     if not isinstance(flash, MemoryStorage) or not cached:
@@ -39,7 +39,7 @@ def started_in_flash(plan: Plan, evidence: Evidence) -> None:
     plan.gone += reading(evidence, load, (KERNEL_IMAGE,))
 
     def unpack_there() -> None:
-        """After all others: the kernel may be packed otherwise, and the flash be faster."""
+        """After all other changes: they may change the kernel's compression or the flash's speed."""
         whole, card = int(copied * plan.kernel_share), plan.board.card
         alone = max(0, whole - in_caches)
         moved = whole - alone + alone * flash.bus_bytes

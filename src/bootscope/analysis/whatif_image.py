@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the boot loader got the kernel in another form: with a header or without, with its device tree?"""
+"""What if the boot loader got the kernel in another form: with or without a header, with its device tree?"""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RATES = Path(__file__).with_name("loader_rates.toml")
 
 
 class LoaderRates(Setting, frozen=True):
-    """What a boot loader's work on an image takes, in picoseconds for a byte, on the emulated board."""
+    """The time of a boot loader's work on an image, in picoseconds per byte, on the emulated board."""
 
     schema: int
     checksum_ps: Sourced
 
 
 def bootz(plan: Plan, evidence: Evidence) -> None:
-    """The kernel has no header: none is printed, and it is neither checked nor moved."""
+    """The kernel has no header: none is printed, checked or moved."""
     lines, loader = _loading(plan, evidence), evidence.run.board.boot_loader
     said = loader.images
     first = next((i for i, line in enumerate(lines) if line.text.startswith(said.header)), None)
@@ -46,9 +46,9 @@ def bootz(plan: Plan, evidence: Evidence) -> None:
 
 
 def uimage(plan: Plan, evidence: Evidence) -> None:
-    """The kernel gets a header: that is printed, and what comes after it is checked and moved.
+    """The kernel gets a header, which is printed; the kernel behind it is checked and moved.
 
-    Raises UserError where it is not seen how the kernel was loaded.
+    Raises UserError if the recording does not show how the kernel was loaded.
     """
     size = _loaded_bytes(evidence, KERNEL_IMAGE)
     if not size:
@@ -87,9 +87,9 @@ def _loaded_bytes(evidence: Evidence, name: str) -> int:
 
 
 def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: str) -> None:
-    """The device tree is behind the kernel, in one file: the boot loader neither reads nor prepares it.
+    """The device tree follows the kernel in one file: the boot loader neither reads nor prepares it.
 
-    `command` is the one that reads it today.
+    `command` is the one that reads it now.
     """
     lines, loader = _loading(plan, evidence), evidence.run.board.boot_loader
     first = next((line for line in lines if line.text.startswith(loader.images.tree)), None)
@@ -105,7 +105,7 @@ def appended_tree(plan: Plan, evidence: Evidence, steps: list[Step], command: st
 
 
 def _without_move(start_ns: int, end_ns: int, lines: list[Line], moves: str) -> list[tuple[int, int]]:
-    """A stretch without that in which a kernel with a header is moved, from its line to the next."""
+    """A stretch without the move of a kernel with a header, which lasts from its line to the next."""
     for line, after in pairwise(lines):
         if line.text.startswith(moves) and start_ns < line.start_ns < end_ns:
             return [(start_ns, line.start_ns), (after.start_ns, end_ns)]
@@ -113,7 +113,7 @@ def _without_move(start_ns: int, end_ns: int, lines: list[Line], moves: str) -> 
 
 
 def _loading(plan: Plan, evidence: Evidence) -> list[Line]:
-    """The console's lines while the kernel is loaded. Raises UserError where there are none."""
+    """The console's lines while the kernel is loaded. Raises UserError if there are none."""
     found = _lines(plan, evidence)
     if not found:
         raise UserError(f"{evidence.run.board.boot_loader.title} prints nothing on the console in this boot")

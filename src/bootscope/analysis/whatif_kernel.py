@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the kernel were another one: without parts, with briefer functions, smaller, packed otherwise?"""
+"""What if the kernel were different: without parts, with faster functions, smaller, compressed otherwise?"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def without(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> Non
 
 
 def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Call]) -> set[str]:
-    """Takes calls out, with the probes of the drivers that they registered; returns these drivers."""
+    """Removes calls, with the probes of the drivers that they registered; returns these drivers."""
     here = set(map(id, found))
     removed = {driver for driver, call in evidence.scene.drivers.items() if id(call) in here}
     probes = [c for c in evidence.scene.of("probe") if c.detail in removed and id(c) not in here]
@@ -69,8 +69,8 @@ def calls_gone(plan: Plan, evidence: Evidence, steps: list[Step], found: list[Ca
 
 
 def _threads_gone(plan: Plan, evidence: Evidence, steps: list[Step], calls: list[Call]) -> None:
-    """Takes out what threads do and print that the kernel made in calls, such as one that looks for disks at
-    a port, as far as the boot waited for them."""
+    """Removes the work and the output of threads that the kernel made in calls, such as one that looks for
+    disks at a port, as far as the boot waited for them."""
     threads = {task for task in evidence.scene.tasks if _made_in(task, calls, evidence)}
     if not threads:
         return
@@ -84,8 +84,8 @@ def _threads_gone(plan: Plan, evidence: Evidence, steps: list[Step], calls: list
 
 
 def _made_in(task: Task, calls: list[Call], evidence: Evidence) -> bool:
-    """Whether a thread of the kernel was made for one of some calls: by kthreadd, which their task had woken
-    for that. Workers serve everybody."""
+    """Whether a kernel thread was made for one of the calls: by kthreadd, which the call's task had woken for
+    that. Workers serve everybody."""
     maker, at_ns = task.parent, task.start_ns
     if maker is None or not task.kernel or maker.name_at(at_ns) != _MAKES_THREADS:
         return False
@@ -95,12 +95,12 @@ def _made_in(task: Task, calls: list[Call], evidence: Evidence) -> bool:
 
 
 def _last_name(task: Task) -> str:
-    """What a thread is called in the end: it begins with its maker's name."""
+    """A thread's final name: at first it has its maker's name."""
     return task.names[-1][1] if task.names else task.comm
 
 
 def path_of(call: Call, steps: list[Step], evidence: Evidence) -> list[tuple[int, int]]:
-    """The stretches of the path that a call takes, with those of the thread that makes its device nodes."""
+    """The stretches of the path of a call, with those of the thread that makes its device nodes."""
     tasks = {call.task} | {task for task in evidence.scene.tasks if task.name_at(call.end_ns) == _NODES}
     return on_path(steps, tasks, call.start_ns, call.end_ns)
 
@@ -110,8 +110,8 @@ def _called(call: Call, name: str, evidence: Evidence) -> bool:
 
 
 def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> int:
-    """Takes out what the program counter was seen in by code of the kernel at addresses that are `gone`;
-    returns how many ns that are."""
+    """Removes the samples of the program counter in kernel code at addresses that are `gone`; returns the
+    time removed, in ns."""
     found = 0
     for index, pc, phase_ns in plan.ground.counters:
         if gone(pc):
@@ -121,19 +121,19 @@ def code_gone(plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> in
 
 
 def sleeps_gone(plan: Plan, evidence: Evidence, steps: list[Step], gone: Callable[[int], bool]) -> int:
-    """Takes out the path's sleeps that code at addresses that are `gone` asked for, as far as the CPU had
-    nothing to do; returns how many ns that are."""
+    """Removes the path's sleeps that were requested by code at addresses that are `gone`, as far as the CPU
+    was idle; returns the time removed, in ns."""
     return _asleep(
         plan, evidence, [s for s in steps if s.how == SLEEPS and _asked_for(s, plan, evidence, gone)]
     )
 
 
 def _asleep(plan: Plan, evidence: Evidence, asleep: list[Step]) -> int:
-    """Takes out the path's steps in which it slept, as far as the CPU had nothing to do; returns how many ns
-    that are."""
+    """Removes the path's sleeping steps `asleep`, as far as the CPU was idle; returns the time removed, in
+    ns."""
     found = having(evidence, asleep, {task for task in evidence.scene.tasks if task.idles})
     before = Gone(plan.gone)
-    # What others have the card do meanwhile it does all the same, if it is not gone already.
+    # Storage commands of others in that time still happen, unless they are gone already.
     found = [(start, end) for start, end in found if not before.inside(start, end)]
     plan.gone += found
     for start, end in found:
@@ -145,7 +145,7 @@ def _asleep(plan: Plan, evidence: Evidence, asleep: list[Step]) -> int:
 
 
 def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int], bool]) -> bool:
-    """Whether code that is gone is among those who called for a sleep."""
+    """Whether code that is gone is in the call path of a sleep."""
     wait = step.behind or step.wait
     sample = evidence.records[wait.stack] if wait and wait.stack >= 0 else None
     return isinstance(sample, StackSample) and any(
@@ -157,7 +157,7 @@ def _asked_for(step: Step, plan: Plan, evidence: Evidence, gone: Callable[[int],
 
 
 def function(plan: Plan, value: str) -> None:
-    """A function takes a share of its time, with all that it calls."""
+    """A function takes a share of its time, including all that it calls."""
     match = re.fullmatch(r"([\w.]{1,200})=(0|1|0?\.[0-9]{1,3})", value, re.ASCII)
     if not match:
         raise UserError(
@@ -185,7 +185,7 @@ _FREED = ("mem_init", "memblock_free_all")
 
 
 def memory(plan: Plan, evidence: Evidence, value: str) -> None:
-    """The kernel is given less memory: what it sets up for each page is as much less."""
+    """The kernel gets less memory: set-up work per page shrinks in proportion."""
     match = _SIZE.fullmatch(value)
     told = next((m for line in evidence.timeline.lines if (m := _MEMORY.search(line.data))), None)
     if not match or not int(match[1]):
@@ -211,8 +211,8 @@ def memory(plan: Plan, evidence: Evidence, value: str) -> None:
 
 
 class Compressor(Setting, frozen=True):
-    """`packed_ppm`: what a kernel comes to, in millionths of what it is unpacked. `unpack_ps`: picoseconds
-    for a byte of the unpacked kernel, on the emulated board; None where no boot with it was recorded."""
+    """`packed_ppm`: the size of a packed kernel, in millionths of the unpacked one. `unpack_ps`: picoseconds
+    per byte of the unpacked kernel, on the emulated board; None if no boot with it was recorded."""
 
     packed_ppm: Sourced
     unpack_ps: Sourced | None = None
@@ -225,18 +225,18 @@ class _Table(Setting, frozen=True):
 
 @functools.cache
 def compressors() -> dict[str, Compressor]:
-    """By the name that the kernel's configuration gives them, in small letters."""
+    """By the name in the kernel's configuration, in lower case."""
     return load(COMPRESSORS, _Table).compressor
 
 
 def packed_with(evidence: Evidence) -> str:
-    """How the kernel is packed, as :func:`compressors` calls it; empty where that is not told."""
+    """The kernel's compression, as :func:`compressors` names it; empty if unknown."""
     config = parse(evidence.load(objects.KERNEL_CONFIG).decode("utf-8", "replace"))
     return next((name for name in compressors() if config.get(f"KERNEL_{name.upper()}") == "y"), "")
 
 
 def compression(plan: Plan, evidence: Evidence, value: str) -> None:
-    """The kernel is packed in another way."""
+    """The kernel is compressed in another way."""
     known = compressors()
     if value not in (*known, NONE):
         raise unknown("compression", value, [*known, NONE])
@@ -269,7 +269,7 @@ def kernel_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
 
 
 def bytes_of(value: str, example: str) -> int:
-    """A number of bytes, with a sign or without: `-200k`. Raises UserError for anything else."""
+    """A number of bytes, with or without a sign: `-200k`. Raises UserError for anything else."""
     match = re.fullmatch(r"([+-]?[0-9]{1,9})([kM]?)", value, re.ASCII)
     if not match:
         raise UserError(f"'{printable(value)}' is not a number of bytes", hint=f"for example {example}")
@@ -277,7 +277,7 @@ def bytes_of(value: str, example: str) -> int:
 
 
 def larger(plan: Plan, evidence: Evidence, more: int) -> None:
-    """The unpacked kernel is so many bytes larger; or smaller, when negative."""
+    """The unpacked kernel is `more` bytes larger; smaller if negative."""
     image_bytes = plan.ground.content_bytes
     if not image_bytes:
         raise UserError("this recording does not show the size of its kernel")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the boot loaders did less? Waiting, looking for a script, the boot loader as a whole."""
+"""What if the boot loaders did less? Waiting, searching for a script, the boot loader as a whole."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
 DEVICE_TREE = "device tree"
-"""Extent of the card."""
+"""An extent of the card."""
 KERNEL_UNSEEN = "this boot does not show how the kernel was read from the card"
 _NUMBER = re.compile(r"(0x)?[0-9a-fA-F]{1,16}")
 _LONGEST_NS, _LONGEST_NS_A_BYTE = 1_000_000, 20
-"""Of virtual time after a command: what comes later is not the fetching of what it brought."""
+"""Limits of virtual time after a command: later work does not fetch its data."""
 
 
 def silent(plan: Plan, evidence: Evidence) -> None:
@@ -34,7 +34,7 @@ def silent(plan: Plan, evidence: Evidence) -> None:
 
 
 def first_stage_silent(plan: Plan, evidence: Evidence) -> None:
-    """What runs before the boot loader proper prints nothing. Raises UserError on a board without that."""
+    """What runs before the boot loader proper prints nothing. Raises UserError for a board without it."""
     phases = _first_stage(evidence)
     plan.hide(n for n in plan.ground.lines if evidence.phase_at(n.start_ns) in phases)
     plan.assume("before the boot loader proper nothing is printed")
@@ -66,7 +66,7 @@ def no_countdown(plan: Plan, evidence: Evidence) -> None:
 
 
 def flat_boot(plan: Plan, evidence: Evidence) -> None:
-    """The boot loader's boot command is what its script says: looking for it and reading it are gone."""
+    """The boot loader's boot command is the content of its script, neither searched for nor read."""
     around, inner = _script(evidence)
     plan.gone.append((around[0].start_ns, inner[0].start_ns))
     loader = _loader(evidence)
@@ -75,9 +75,9 @@ def flat_boot(plan: Plan, evidence: Evidence) -> None:
 
 
 def script_by_name(plan: Plan, evidence: Evidence) -> None:
-    """The boot loader's boot command reads and runs its script: only looking for it is gone.
+    """The boot loader's boot command reads and runs its script: only the search for it goes.
 
-    Raises UserError where no command right before the script read it.
+    Raises UserError if no command right before the script read it.
     """
     loader = _loader(evidence)
     around, _ = _script(evidence)
@@ -93,9 +93,9 @@ def script_by_name(plan: Plan, evidence: Evidence) -> None:
 
 
 def _script(evidence: Evidence) -> tuple[list[Call], list[Call]]:
-    """(commands that hold the one which boots, the outermost first; those that the last of them runs).
+    """(commands that enclose the booting one, the outermost first; those that the last of them runs).
 
-    Raises UserError where the boot loader ran no script.
+    Raises UserError if the boot loader ran no script.
     """
     loader = _loader(evidence)
     hook_coverage.need(evidence, f"{loader.title}'s commands", loader.main.hook(Hooked.COMMAND))
@@ -111,7 +111,7 @@ def _script(evidence: Evidence) -> tuple[list[Call], list[Call]]:
 
 
 def _loader(evidence: Evidence) -> Loader:
-    """The board's boot loader. Raises UserError where the emulator started the kernel."""
+    """The board's boot loader. Raises UserError if the emulator started the kernel."""
     board = evidence.run.board
     if not board.boot_loader.programs:
         raise UserError(
@@ -154,8 +154,8 @@ def first_stage_boots(plan: Plan, evidence: Evidence) -> None:
 
 
 def _fetching(evidence: Evidence) -> list[tuple[int, int]]:
-    """Stretches of the boot loader's commands that put into memory what the command names that boots: from
-    where no event of a device is seen, such as raw NAND or a network."""
+    """Stretches of boot loader commands that load what the booting command names, for sources without device
+    events, such as raw NAND or a network."""
     loader = _loader(evidence)
     commands = evidence.scene.of(loader.main.hook(Hooked.COMMAND))
     boot = next((c for c in reversed(commands) if _word(c) in loader.boot_commands), None)
@@ -166,13 +166,13 @@ def _fetching(evidence: Evidence) -> list[tuple[int, int]]:
 
 
 def _addresses(call: Call) -> set[int]:
-    """The numbers among the words of a command, in the base that boot loaders read."""
+    """The numbers among the words of a command, in the base that boot loaders use."""
     _, *words = call.text.split() or [""]
     return {int(word, 16) for word in words if _NUMBER.fullmatch(word)}
 
 
 def exact_read(plan: Plan, evidence: Evidence) -> None:
-    """What the boot loader reads from places of the card where nothing lies is not read."""
+    """The boot loader does not read unused areas of the card."""
     useless = 0
     for event, start, end in reads_in(evidence, loading(evidence)):
         first, sectors = event.sector or 0, max(1, event.size_bytes // SECTOR_BYTES)
@@ -198,15 +198,15 @@ def loading(evidence: Evidence) -> Phase:
 
 
 def reading(evidence: Evidence, phase: Phase, names: Container[str]) -> list[tuple[int, int]]:
-    """Stretches of a phase in which extents of the card are read: from a command to the next one, since
-    the CPU fetches what it brings, or to the end of the phase."""
+    """Stretches of a phase in which extents of the card are read: from a command to the next one, since the
+    CPU fetches its data, or to the end of the phase."""
     wanted = [extent for extent in evidence.run.system.extents if extent.name in names]
     reads = reads_in(evidence, phase)
     return [(start, end) for event, start, end in reads if any(touches(event, extent) for extent in wanted)]
 
 
 def reads_in(evidence: Evidence, phase: Phase) -> Iterator[tuple[StorageCommand, int, int]]:
-    """(command, from when, until when) of a phase's reads of the card's content."""
+    """(command, start, end) of a phase's reads of the card's content."""
     events = [
         e
         for e in evidence.events
@@ -221,7 +221,7 @@ def reads_in(evidence: Evidence, phase: Phase) -> Iterator[tuple[StorageCommand,
 
 
 def _between(start: int, end: int, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A stretch without others in it, which are in order."""
+    """The parts of a stretch outside of others, which are in order."""
     found, at = [], start
     for begin, stop in kept:
         if begin > at:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a set of changes does to a recorded boot, and what that comes to.
+"""What a set of changes does to a recorded boot, and what that saves.
 
-Three kinds of things are taken out: stretches of board time with all that happens in them, events of
-devices, and shares of what samples saw. What is taken out twice counts once.
+Three kinds of things are removed: stretches of board time with all that happens in them, events of devices,
+and shares of samples. What is removed twice counts once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KERNEL_PHASES = ("kernel", "init", "application")
 
 @dataclass
 class Ground:
-    """What all predictions of one boot begin with; each is found when it is first asked for."""
+    """The common basis of all predictions of one boot; each part is computed on first use."""
 
     evidence: Evidence
     stacks: Stacks
@@ -50,7 +50,7 @@ class Ground:
 
     @cached_property
     def counters(self) -> list[tuple[int, int, int]]:
-        """(record, program counter, ns that it stands for) of the samples of code of the kernel."""
+        """(record, program counter, the time that it stands for, in ns) of the samples in kernel code."""
         phases = {p.name: p for p in self.evidence.timeline.phases if p.name in KERNEL_PHASES}
         counts = dict.fromkeys(phases, 0)
         found: list[tuple[int, int, str]] = []
@@ -67,20 +67,20 @@ class Ground:
 
     @cached_property
     def events_ns(self) -> list[int]:
-        """When each event of the devices begins, in board time."""
+        """When each device event begins, in board time."""
         before = self.evidence.clock.before
         return [before(event.index) for event in self.evidence.events]
 
     @cached_property
     def content_bytes(self) -> int:
-        """Bytes of the kernel's object files, without what only fills pages up between them, which packs to
-        nothing; 0 when not told."""
+        """Bytes of the kernel's object files, without the padding between them, which compresses to nothing;
+        0 if unknown."""
         linked = self.evidence.load(objects.KERNEL_OBJECTS).decode("utf-8", "replace")
         return sum(image_sizes(Objects(read(linked))).values()) or self.unpacked_bytes
 
     @cached_property
     def unpacked_bytes(self) -> int:
-        """Bytes of the kernel as it is loaded into memory, without what is only reserved; 0 when not told."""
+        """Bytes of the kernel as loaded into memory, without what is only reserved; 0 if unknown."""
         text = self.evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
         ends = (re.search(rf"^([0-9a-f]{{1,16}}) \w {name}$", text, re.M) for name in ("_text", "_edata"))
         first, last = (int(match[1], 16) if match else 0 for match in ends)
@@ -88,7 +88,7 @@ class Ground:
 
     @cached_property
     def stacked(self) -> list[tuple[int, str]]:
-        """(record, phase) of the samples that have a stack; of all where none has."""
+        """(record, phase) of the samples that have a stack; of all samples if none has."""
         evidence, records = self.evidence, self.evidence.records
         found = [
             (index, evidence.phase_at(evidence.clock.before(index)))
@@ -99,7 +99,7 @@ class Ground:
 
     @cached_property
     def addresses(self) -> dict[int, list[int]]:
-        """Record of a sample's stack -> what may be addresses of code in it, in order."""
+        """Record of a stack sample -> possible code addresses in it, in ascending order."""
         found: dict[int, list[int]] = {}
         for index, _ in self.stacked:
             record = self.evidence.records[index]
@@ -110,37 +110,37 @@ class Ground:
 
 @dataclass
 class Plan:
-    """What a set of changes does to a recording: a board, bytes left out, stretches taken out."""
+    """What a set of changes does to a recording: another board, bytes and stretches left out."""
 
     board: Board
     ground: Ground
     byte_ns: int | None = None
     rate_from: int = 0
-    """The record from which on `byte_ns` is what a byte of the console takes."""
+    """The first record from which a console byte takes `byte_ns`."""
     dropped: set[int] = field(default_factory=set)
     gone: list[tuple[int, int]] = field(default_factory=list)
     """Stretches of board time that do not happen."""
     kept: set[int] = field(default_factory=set)
-    """Storage commands in them that do happen."""
+    """Storage commands in `gone` that do happen."""
     assumptions: list[str] = field(default_factory=list)
     sampled: dict[int, int] = field(default_factory=dict)
-    """Record of a sample -> ns of the CPU time that it stands for which are not spent."""
+    """Record of a sample -> ns of the CPU time that it stands for that are saved."""
     kernel_reads: set[int] = field(default_factory=set)
     kernel_share: Fraction = Fraction(1)
-    """Storage commands that read the kernel, and by how much there is more or less of it."""
+    """Of the storage commands that read the kernel: the factor by which their size changes."""
     counted_ns: int = 0
-    """What is saved beside all that; negative for what is added."""
+    """Other savings; negative for additions."""
     terminals: set[str] = field(default_factory=set)
-    """Symbols of the kernel without whose terminals it is."""
+    """Kernel symbols whose terminals have been removed already."""
     last: list[Callable[[], None]] = field(default_factory=list)
-    """Changes that depend on all others, to be made after them, in this order."""
+    """Changes that depend on all others: made after them, in this order."""
 
     def sample(self, index: int, ns: int) -> None:
-        """Takes so much out of what a sample stands for, if not more is out already."""
+        """Removes `ns` of what a sample stands for, unless more is removed already."""
         self.sampled[index] = max(ns, self.sampled.get(index, 0))
 
     def hide(self, lines: Iterable[console_cost.Line]) -> None:
-        """Leaves lines of the console out."""
+        """Leaves out lines of the console."""
         clock = self.ground.evidence.clock
         for line in lines:
             for first, last in line.runs:
@@ -148,8 +148,8 @@ class Plan:
             self.gone += [(clock.before(a), clock.after(b)) for a, b in line.runs]
 
     def letters_ns(self, count: int, lines: Iterable[console_cost.Line]) -> int:
-        """What `count` letters more take on the console where lines like these are printed still; 0 where
-        none of them is."""
+        """The time that `count` more characters take on the console if lines like these are still printed; 0
+        if none of them is."""
         printed = [n for n in lines if n.cost_ns and n.first not in self.dropped]
         size = sum(line.bytes for line in printed)
         if not size:
@@ -158,12 +158,12 @@ class Plan:
         return count * (wait_ns + sum(line.cpu_ns for line in printed)) // size
 
     def assume(self, *texts: str) -> None:
-        """Tells what is taken for granted."""
+        """Records assumptions, in words."""
         self.assumptions += texts
 
 
 def on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[tuple[int, int]]:
-    """The stretches of the path between two moments that belong to some tasks."""
+    """The stretches of the path between two moments that belong to the tasks."""
     return [
         (max(start, s.start_ns), min(end, s.end_ns))
         for s in steps
@@ -172,7 +172,7 @@ def on_path(steps: list[Step], tasks: set[Task], start: int, end: int) -> list[t
 
 
 def having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[tuple[int, int]]:
-    """The stretches of some steps in which some tasks had the CPU; the first task when nothing else did."""
+    """The stretches of steps in which the tasks had the CPU; the first task has it when nothing else runs."""
     parted = [(parts, [part.start_ns for part in parts]) for parts in evidence.slices_of_cpus.values()]
     found: list[tuple[int, int]] = []
     for step in steps:
@@ -191,7 +191,7 @@ def saved_ns(evidence: Evidence, plan: Plan) -> int:
 
 
 def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
-    """What the devices take less: the same events, counted by the changed board."""
+    """What the devices save: the same events, costed by the changed board."""
     same_board = plan.board == evidence.run.board and plan.byte_ns is None
     if same_board and not (plan.dropped or gone.stretches):
         kernel = sum(cost.ns for cost in evidence.costs if cost.index in plan.kernel_reads)
@@ -209,7 +209,7 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
 
 
 def _happening(evidence: Evidence, plan: Plan, gone: Gone) -> Iterator[DeviceEvent]:
-    """The events that are left, in their order."""
+    """The remaining events, in order."""
     stretches = iter([*gone.stretches, (sys.maxsize, sys.maxsize)])
     start, end = next(stretches)
     for event, now in zip(evidence.events, plan.ground.events_ns, strict=True):
@@ -227,8 +227,8 @@ def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:
 
 
 def _virtual_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
-    """What the CPU does not do any more: the stretches' own virtual time, without device costs, and what
-    samples outside of them stand for."""
+    """What the CPU saves: the virtual time of the stretches, without device costs, and the shares of samples
+    outside of them."""
     saved = sum(ns for index, ns in plan.sampled.items() if evidence.clock.before(index) not in gone)
     for start, end in gone.stretches:
         first, last = evidence.index_at(start), evidence.index_at(end)
@@ -238,7 +238,7 @@ def _virtual_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
 
 
 class Gone:
-    """Stretches that do not happen, put together where they overlap."""
+    """Stretches that do not happen, merged if they overlap."""
 
     def __init__(self, stretches: list[tuple[int, int]]) -> None:
         self.stretches: list[tuple[int, int]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if fewer programs were started, or others first, or later?"""
+"""What if fewer programs were started, or in another order, or later?"""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def instead_of_init(plan: Plan, evidence: Evidence, steps: list[Step], name: str
 
 
 def before_others(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
-    """The program `name`, or the script that starts it, comes first among what is started beside it."""
+    """The program `name`, or the script that starts it, comes first among its siblings."""
     mine = program = _running(evidence, name)[0]
-    # Upwards to where several things are started one after the other.
+    # Upwards to a parent that starts several things one after the other.
     while not (earlier := _before(evidence, mine)) and mine.parent:
         mine = mine.parent
     if not earlier:
@@ -51,14 +51,14 @@ def before_others(plan: Plan, evidence: Evidence, steps: list[Step], name: str) 
 
 
 def _before(evidence: Evidence, task: Task) -> list[Task]:
-    """What a task's parent started before it."""
+    """What a task's parent started before the task."""
     siblings = (t for t in evidence.scene.tasks if task.parent and t.parent is task.parent)
     return [t for t in siblings if t.start_ns < task.start_ns]
 
 
 def _skip(plan: Plan, evidence: Evidence, program: Task, start: int, end: int) -> None:
-    """A stretch does not happen, but for reads in it that somebody did first, of files that the program maps
-    as well."""
+    """Removes a stretch, except reads in it of files that the program maps as well: it would have to read
+    them first."""
     plan.gone.append((start, end))
     wanted = {mapping.path for mapping in program.maps}
     plan.kept |= {
@@ -69,7 +69,7 @@ def _skip(plan: Plan, evidence: Evidence, program: Task, start: int, end: int) -
 
 
 def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
-    """A script does without other programs."""
+    """A script does its work without other programs."""
     scripts = _matching(evidence, name)
     started = with_children(evidence, scripts) - scripts
     if steps and steps[-1].task in started:
@@ -83,13 +83,13 @@ def builtins(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
 
 
 _STARTING = ("kernel_clone", "copy_process", "do_wait", "kernel_wait4", "do_wp_page", "wp_page_copy")
-"""What a shell spends on a program that it starts: the fork, its own pages that it has to copy when it writes
-to them next, and the end of the program."""
+"""A shell's own cost of starting a program: the fork, copying its pages when it next writes to them, and
+waiting for the program's end."""
 
 
 def _theirs(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tuple[int, int]]:
-    """What the boot does not wait for when some tasks are not there: their parts of the path, and the CPU
-    while they had it."""
+    """What the boot does not wait for without the tasks: their parts of the path, and the time in which they
+    had the CPU."""
     everything = on_path(steps, tasks, 0, evidence.timeline.total_ns)
     return everything + having(evidence, (step for step in steps if step.how == READY), tasks)
 
@@ -106,7 +106,7 @@ def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
 
 
 def applets(plan: Plan, evidence: Evidence) -> None:
-    """A shell that is BusyBox runs the commands that BusyBox has without executing a program anew."""
+    """A BusyBox shell runs BusyBox's commands without executing a program anew."""
     found = [t for t in _commands(evidence) if _is_busybox(t)]
     lives = [t.end_ns - t.execs[0].at_ns for t in found if t.end_ns]
     if not lives:
@@ -133,7 +133,7 @@ def one_shell(plan: Plan, evidence: Evidence) -> None:
         begin = min((t.start_ns for t in started), default=end)
         over = max((t.end_ns for t in started if t.end_ns is not None), default=end)
         plan.gone += [(task.start_ns, begin), (over, end)] if over > begin else [(task.start_ns, begin)]
-        # The scripts themselves are read all the same.
+        # The scripts themselves are still read.
         first, last = evidence.index_at(task.start_ns), evidence.index_at(begin)
         plan.kept |= {event.index for event in evidence.events if first <= event.index < last}
     plan.assume(
@@ -143,10 +143,10 @@ def one_shell(plan: Plan, evidence: Evidence) -> None:
 
 
 def together(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> None:
-    """Programs that a pattern names, started one after the other, all start at the same time.
+    """Programs that match a pattern, started one after the other, all start at the same time.
 
-    They share one CPU evenly, so that each has had as much of it as the one that the boot ends in, or
-    all that it needs, when that one is through.
+    They share one CPU evenly: when the one in which the boot ends is done, each of the others has had as much
+    CPU time as that one, or all that it needs.
     """
     beside = sorted(_matching(evidence, name), key=lambda task: task.start_ns)
     jobs = [t for t in beside if t.parent not in beside]
@@ -166,7 +166,7 @@ def together(plan: Plan, evidence: Evidence, steps: list[Step], name: str) -> No
 
 
 def _shorten(plan: Plan, stretches: Iterable[tuple[int, int]], most_ns: int) -> None:
-    """Takes out what comes after the first `most_ns` of some stretches."""
+    """Removes what follows the first `most_ns` of the stretches."""
     left = most_ns
     for start, end in stretches:
         if end - start > left:
@@ -175,7 +175,7 @@ def _shorten(plan: Plan, stretches: Iterable[tuple[int, int]], most_ns: int) -> 
 
 
 def with_children(evidence: Evidence, tasks: Iterable[Task]) -> set[Task]:
-    """Tasks with all that they started, and these started."""
+    """Tasks with all their descendants."""
     found = set(tasks)
     for task in evidence.scene.tasks:
         if task.parent in found:
@@ -211,13 +211,13 @@ def _matching(evidence: Evidence, name: str) -> set[Task]:
 
 
 def _scripts(evidence: Evidence) -> list[Task]:
-    """The tasks that run a script which was kept with the recording."""
+    """The tasks that run a script that was kept with the recording."""
     hook_coverage.need(evidence, "processes", "switch", "fork")
     return [t for t in evidence.scene.tasks if any(e.file in evidence.scripts for e in t.execs)]
 
 
 def _commands(evidence: Evidence) -> list[Task]:
-    """The tasks that a script started and that ran one program, which is no script."""
+    """The tasks started by a script that ran one program, not a script."""
     scripts = _scripts(evidence)
     started = (t for t in evidence.scene.tasks if t.parent in scripts and len(t.execs) == 1)
     return [t for t in started if t not in scripts]

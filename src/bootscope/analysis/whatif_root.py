@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What if the root file system were of another kind?
 
-filesystems.toml says what each kind comes to, as boots of one small system showed it: how many bytes of
-large files are read beside ext4, and in how many commands; how much is read of everything else; how long
-its own code works while it is mounted and used, and how large that code is.
+filesystems.toml gives the properties of each kind, from boots of one small system: how many bytes of large
+files are read compared with ext4, and in how many commands; how much is read of everything else; how long its
+code works while it is mounted and used, and how large that code is.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from bootscope.timeline.kernel_lines import STAMP
 
 KINDS = Path(__file__).with_name("filesystems.toml")
 LARGE_BYTES = 16 << 10
-"""Files of which less is read count with the file system's own data: other kinds keep them there."""
+"""Files of which less is read count with the file system's own data: other kinds store them there."""
 
 
 class RootKind(Setting, frozen=True):
     """A kind of root file system, in a small system on the emulated board.
 
     `files_ppm`, `commands_ppm`: bytes and commands for large files, in millionths of ext4's. `own_bytes`,
-    `own_commands`: all else that is read of it. `mount_ns`: CPU time of its code in the kernel's phase.
-    `letters`: what it says on the console. `use_ps`: after that, picoseconds for a byte of large files that
-    ext4 would read. `code_bytes`: its code in the kernel's image. `source` names the boot.
+    `own_commands`: everything else that is read. `mount_ns`: CPU time of its code in the kernel's phase.
+    `letters`: characters that it prints on the console. `use_ps`: after that, picoseconds per byte of large
+    files that ext4 would read. `code_bytes`: its code in the kernel's image. `source` names the boot.
     """
 
     files_ppm: int
@@ -57,8 +57,8 @@ class _Table(Setting, frozen=True):
 
 @dataclass(frozen=True)
 class RootReads:
-    """What a boot read and wrote of it, in bytes and commands of the card: of large files, and of folders,
-    inodes, small files and all else."""
+    """What a boot read and wrote of its root file system, in bytes and card commands: of large files, and of
+    folders, inodes, small files and everything else."""
 
     files_bytes: int = 0
     files_commands: int = 0
@@ -67,12 +67,12 @@ class RootReads:
 
     @property
     def bytes(self) -> int:
-        """Of both."""
+        """Of large files and everything else."""
         return self.files_bytes + self.own_bytes
 
     @property
     def commands(self) -> int:
-        """Of both."""
+        """Of large files and everything else."""
         return self.files_commands + self.own_commands
 
 
@@ -84,9 +84,9 @@ def root_kinds() -> dict[str, RootKind]:
 
 @dataclass(frozen=True)
 class Drivers:
-    """What becomes of the kernel's code: whether that of today's kind stops running and takes its time with
-    it (False where this is told from the kernel itself), and how many bytes of code there are more, None
-    when one kind's comes for the other's."""
+    """The effect on the kernel's code: whether the code of the current kind stops running, which saves its
+    time (False if that is determined from the kernel itself), and how many bytes of code are added; None if
+    the new kind's code replaces the current kind's."""
 
     old_stops: bool = True
     more_bytes: int | None = None
@@ -95,7 +95,7 @@ class Drivers:
 def rootfs(plan: Plan, evidence: Evidence, value: str, drivers: Drivers = Drivers()) -> None:
     """The root file system is of another kind.
 
-    Raises UserError for a kind that is not known, or where the one of today is not.
+    Raises UserError for an unknown kind, or if the current one is unknown.
     """
     known = root_kinds()
     if value not in known:
@@ -106,7 +106,7 @@ def rootfs(plan: Plan, evidence: Evidence, value: str, drivers: Drivers = Driver
             f"how a root file system of kind '{printable(now)}' compares to others has not been measured",
             hint=f"measured were {', '.join(known)}",
         )
-    # Cards may be changed too, and what does not happen reads nothing.
+    # Other changes may concern the card too, and what does not happen reads nothing.
     plan.last.insert(0, lambda: _other(plan, evidence, now, value, drivers))
 
 
@@ -140,7 +140,7 @@ def _other(plan: Plan, evidence: Evidence, now: str, value: str, drivers: Driver
 
 
 def lines_of(lines: list[Line], kind: str) -> list[Line]:
-    """What a kind of root file system says on the console: lines of the kernel that begin with its name.
+    """The console output of a kind of root file system: kernel lines that begin with its name.
 
     One driver serves ext2, ext3 and ext4.
     """
@@ -150,10 +150,10 @@ def lines_of(lines: list[Line], kind: str) -> list[Line]:
 
 
 def root_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
-    """Of large files - programs, libraries - so many bytes more are read, or fewer (negative), in commands
-    as long as those of today's large files.
+    """`value` more bytes of large files (programs, libraries) are read, or fewer if negative, in commands as
+    long as those of the current large files.
 
-    Raises UserError where nothing is read from the root file system, or less than that.
+    Raises UserError, also when the change is applied, if less than that or nothing is read of large files.
     """
     more = bytes_of(value, "root-bytes=-2M")
     plan.last.append(lambda: _read_more(plan, evidence, more))
@@ -161,7 +161,7 @@ def root_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def _read_more(plan: Plan, evidence: Evidence, more: int) -> None:
     reads, card = root_reads(evidence, Gone(plan.gone), plan.kept), plan.board.card
-    # What is left may be one small file: how long commands are is told by all that the boot read.
+    # What is left may be one small file: the length of commands comes from all that the boot read.
     every = root_reads(evidence)
     if not every.files_commands or reads.files_bytes + more < 0:
         raise UserError(
@@ -183,20 +183,20 @@ def present_kind(evidence: Evidence) -> str:
 
 
 def _then(reads: RootReads, before: RootKind, after: RootKind) -> RootReads:
-    """What is read with another kind."""
+    """The reads with another kind."""
     files_bytes = reads.files_bytes * after.files_ppm // before.files_ppm
     files_commands = reads.files_commands * after.commands_ppm // before.commands_ppm
     own_bytes, own_commands = after.own_bytes, after.own_commands
     if before.own_commands // 2 < own_commands < before.own_commands * 2:
-        # Both read each small file by itself, of which this system has more or less. A kind that gathers
-        # them reads a few pieces, however many there are.
+        # Both read each small file separately, and this system has more or fewer of them. A kind that gathers
+        # small files reads a few pieces, however many there are.
         own_bytes = max(0, reads.own_bytes + own_bytes - before.own_bytes)
         own_commands = max(0, reads.own_commands + own_commands - before.own_commands)
     return RootReads(files_bytes, files_commands, own_bytes, own_commands)
 
 
 def kind_of(filesystem: str, options: Sequence[str]) -> str:
-    """A file system as :func:`root_kinds` calls it: squashfs-lz4hc, erofs-none, ext4."""
+    """A file system by its name in :func:`root_kinds`: squashfs-lz4hc, erofs-none, ext4."""
     words = list(options)
     if filesystem == "squashfs":
         if "-noD" in words:
@@ -211,8 +211,8 @@ def kind_of(filesystem: str, options: Sequence[str]) -> str:
 
 
 def root_reads(evidence: Evidence, gone: Gone | None = None, kept: Container[int] = ()) -> RootReads:
-    """What a boot read of its root file system, from the kernel's start on; without what is `gone`, but for
-    the records `kept`."""
+    """What a boot read and wrote of its root file system, from the kernel's start on; without what is `gone`,
+    except the records `kept`."""
     ours = [a for a in accesses(evidence) if _of_root(a, evidence)]
     if gone:
         ours = [a for a in ours if a.start_ns not in gone or a.index in kept]
@@ -227,7 +227,7 @@ def root_reads(evidence: Evidence, gone: Gone | None = None, kept: Container[int
 
 
 def _of_root(access: Access, evidence: Evidence) -> bool:
-    """Whether an access is of the root file system's part of the card, from the kernel's start on."""
+    """Whether an access is to the root file system's part of the card, from the kernel's start on."""
     sector = access.sector
     if sector is None or evidence.phase_at(access.start_ns) not in KERNEL_PHASES:
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if some functions took less time? Told from samples of the stack."""
+"""What if some functions took less time? Predicted from stack samples."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from bootscope.capture.stream import Record, Sample, StackSample
 def briefer(
     plan: Plan, stays: Iterable[tuple[Iterable[str], Fraction]], tasks: Container[Task] | None = None
 ) -> int:
-    """Takes a share out of each sample of the stack that has some functions; returns how many there were.
+    """Removes a share of each stack sample with certain functions in it; returns the number of such samples.
 
-    `stays`: (names of functions, the share of their time that stays), of which the first counts that has one
-    of a call path; with `tasks` only samples of these count.
+    `stays`: (names of functions, the share of their time that stays); the first entry with a function of the
+    call path counts. With `tasks`, only samples of these count.
     """
     evidence, samples = plan.ground.evidence, plan.ground.stacked
     shares = [(frozenset(names), share) for names, share in stays]
@@ -44,15 +44,15 @@ def briefer(
 
 def _may_hold(record: Record, users: int, addresses: list[int], spans: list[tuple[int, int]]) -> bool:
     """Whether a sample with these addresses may be of code in `spans`, or of a user program, which lie below
-    `users`; finding out costs a hundred times as much."""
+    `users`; certainty costs a hundred times as much."""
     if not isinstance(record, StackSample) or record.pc < users:
         return True
     return any(bisect_left(addresses, start) < bisect_right(addresses, end) for start, end in spans)
 
 
 def _path(ground: Ground, index: int, phase: str) -> frozenset[str]:
-    """The functions of a sample's call path, without what compilers add to their names; of a program that
-    is not unwound the innermost alone."""
+    """The functions of a sample's call path, also without the suffixes that compilers add; only the innermost
+    if the program is not unwound."""
     evidence, names = ground.evidence, list[str]()
     record = evidence.records[index]
     if isinstance(record, StackSample):

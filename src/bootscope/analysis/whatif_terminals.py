@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What if the kernel made fewer terminals? It makes hundreds by default, and mdev looks at every one."""
+"""What if the kernel made fewer terminals? It makes hundreds by default, and mdev handles every one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from bootscope.analysis.whatif_programs import runs
 CONSOLES = 64
 """Devices of CONFIG_VT: tty0 to tty63."""
 OTHERS = 100
-"""About as many devices has a small board besides its terminals."""
+"""The approximate number of devices of a small board besides its terminals."""
 _BY_DEFAULT = 256
-"""Pairs of old-style pseudo terminals, which are also the most."""
+"""Pairs of old-style pseudo terminals; also the maximum."""
 _MAKES = "pty_init"
 
 
 def terminals(config: Mapping[str, str], gone: Container[str]) -> tuple[int, int]:
-    """(old-style pseudo terminals, other terminals) of a kernel that its configuration would not have
-    without the symbols that are `gone`."""
+    """(old-style pseudo terminals, other terminals) that a kernel of this configuration loses without the
+    symbols that are `gone`."""
     old, consoles = _made(config)
     return old if "LEGACY_PTYS" in gone else 0, consoles if "VT" in gone else 0
 
@@ -40,7 +40,7 @@ def _made(config: Mapping[str, str]) -> tuple[int, int]:
 def fewer_terminals(
     plan: Plan, evidence: Evidence, steps: list[Step], config: Mapping[str, str], gone: Container[str]
 ) -> None:
-    """Without the terminals that go with symbols: the kernel makes them not, and mdev has less to look at."""
+    """Without the terminals that go with symbols: the kernel makes fewer, and mdev handles fewer."""
     new = {name for name in ("LEGACY_PTYS", "VT") if name in gone} - plan.terminals
     plan.terminals |= new
     old, consoles = terminals(config, new)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may write into a store, and what is said to who may not."""
+"""Who may write to a store, and the message to those who may not."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from bootscope.core.errors import ToolError
 
 REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS}
-"""Errors of a file system that refuses, whatever room there is."""
+"""Errors of a file system that refuses access, whatever its free space."""
 
 
 def refused(root: Path, error: OSError) -> ToolError:
-    """The error for a store below `root` that `error` says cannot be used or written."""
+    """The error for a store below `root` that cannot be used or written because of `error`."""
     if error.errno not in REFUSALS:
         return ToolError(f"cannot use the store {root}: {error.strerror}")
     folder = _nearest(Path(os.fsdecode(error.filename)) if error.filename else root)
@@ -26,7 +26,7 @@ def refused(root: Path, error: OSError) -> ToolError:
 
 
 def check_writable(root: Path, folder: Path) -> None:
-    """Raises ToolError when nothing can be written into a `folder` of the store below `root`."""
+    """Raises ToolError when nothing can be written to a `folder` of the store below `root`."""
     if os.access(folder, os.W_OK | os.X_OK):
         return
     number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
@@ -34,14 +34,14 @@ def check_writable(root: Path, folder: Path) -> None:
 
 
 def _nearest(path: Path) -> Path:
-    """The folder or file itself, or the nearest folder above it that is there."""
+    """The folder or file itself, or the nearest existing folder above it."""
     while not os.path.lexists(path) and path != path.parent:
         path = path.parent
     return path
 
 
 def _owned(path: Path) -> str:
-    """Whose a folder is and how its permissions are, in words."""
+    """The owner and permissions of a folder, in words."""
     try:
         found = path.stat()
     except OSError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of what a counting pass found (``native/plugin/timing.h`` is its other half).
+"""Reader of the results of a counting pass (``native/plugin/timing.h`` is its other half).
 
-Beside a boot in the store: ``timing/ID.bin``, packed, and ``timing/ID.json``, which says what it is of. ID is
-that of the geometry of the caches.
+Beside a boot in the store: ``timing/ID.bin``, packed, and ``timing/ID.json``, which describes it. ID is that
+of the geometry of the caches.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SCHEMA = 1
 
 
 class CountedInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a boot's counts are of: the geometry of the caches, the stream whose events the pass repeated, the
-    phases that its parts are."""
+    """What a boot's counts belong to: the geometry of the caches, the stream whose events the pass repeated,
+    the phases of its parts."""
 
     core: str
     geometry: dict[str, list[int | str]]
@@ -39,7 +39,7 @@ class CountedInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """What was counted from the entry before up to the last of `events` events, or to a `sample` after."""
+    """The counts since the previous entry, up to the last of `events` events, or to a `sample` after it."""
 
     events: int
     sample: bool
@@ -47,17 +47,17 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 def is_event(entry: Record) -> bool:
-    """Whether a record is one that a counting pass repeats exactly: all but samples, which are taken where
-    blocks of instructions begin."""
+    """Whether a counting pass repeats a record exactly: all do but samples, which are taken where blocks of
+    instructions begin."""
     return not isinstance(entry, Sample | StackSample | Bytes)
 
 
 def same_boot(first: Iterable[Record], again: Iterable[Record]) -> bool:
-    """Whether two streams tell of one boot: the same events in the same order, at the same times.
+    """Whether two streams are of the same boot: the same events in the same order, at the same times.
 
-    Between two accesses of devices the time is counted by blocks of instructions. One that an exception
-    leaves early is counted whole, and a counting pass has other blocks. So the time of a hook or a frame may
-    differ by as much as the clock was off in one of the two, which they say themselves.
+    Between two device accesses the time is counted by blocks of instructions. A block that an exception
+    leaves early is counted whole, and a counting pass has other blocks. So the times of a hook or a frame may
+    differ by the clock error of either stream, which it states.
     """
     events = [list(filter(is_event, stream)) for stream in (first, again)]
     worst_ns = max((one.worst_ns for each in events for one in each if isinstance(one, Clock)), default=0)
@@ -75,8 +75,8 @@ def _same_but_for_time(a: Record, b: Record, worst_ns: int) -> bool:
 
 
 class CountedBlock(msgspec.Struct, frozen=True, gc=False):
-    """A block of instructions in one part: where, when it was first translated (virtual time), how many
-    instructions were begun in it (an upper bound), and what was counted."""
+    """A block of instructions in one part: where it is, when it was first translated (virtual time), the
+    number of instructions begun in it (an upper bound), and its counts."""
 
     address: int
     first_ns: int
@@ -102,14 +102,14 @@ def keep(folder: Path, name: str, info: CountedInfo, data: bytes) -> None:
 
 
 def kept(folder: Path) -> dict[str, CountedInfo]:
-    """What passes a boot has, by the id of their geometry. Raises UserError for a damaged description."""
+    """The passes of a boot, by the id of their geometry. Raises UserError for a damaged description."""
     return {
         path.stem: read_json(path, CountedInfo, SCHEMA) for path in sorted((folder / FOLDER).glob("*.json"))
     }
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of what each pass of a boot counted, by the id of its geometry: equal for equal counts, on
+    """The SHA-256 of the counts of each pass of a boot, by the id of its geometry: equal for equal counts, on
     any computer. Raises UserError when one is damaged."""
     return {
         name: hashlib.sha256(_content(folder, name, info)).hexdigest() for name, info in kept(folder).items()
@@ -135,7 +135,7 @@ def _content(folder: Path, name: str, info: CountedInfo) -> bytes:
 
 
 def parse(data: bytes, info: CountedInfo) -> Counted:
-    """The plugin's file. Raises UserError when it is none, damaged, or has other parts than `info` says."""
+    """Parses the plugin's file. Raises UserError if it is none, damaged, or has other parts than `info`."""
     if not data.startswith(MAGIC):
         raise UserError("these are not the counts of a timing pass (wrong magic number)")
     try:
@@ -153,7 +153,7 @@ class _Reader:
 
     def all(self, info: CountedInfo) -> Counted:
         kinds, entries, parts = self._number(), self._number(), self._number()
-        # Each takes a byte at least: what says that there are more is damaged.
+        # Each takes at least one byte: a file that claims more is damaged.
         if kinds != len(Count) or entries + parts > len(self._data):
             raise IndexError
         return Counted(info, tuple(self._entries(entries)), tuple(self._part() for _ in range(parts)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each byte of a capture came: dated back by the line rate from the reads that brought it.
+"""When each byte of a capture came: dated back from the reads by the line rate.
 
-A read tells that its bytes had come by then. On a serial line bytes follow each other by at least the
-time that one takes, so that a byte that was followed by n others in the same read, or in later ones
-without a pause, came at least n byte times before the last of them. The latest moment that all reads
-allow is taken: a read that was late is put right by the next one that was not.
+A read shows that its bytes had come by then. On a serial line bytes are at least one byte time apart, so a
+byte followed by n others, in the same read or in later ones without a pause, came at least n byte times
+before the last of them. The latest moment that all reads allow is taken: a late read is corrected by the next
+one that was on time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NS = 1_000_000_000
 
 
 def byte_ns(rate: int) -> int:
-    """What a byte takes on a line of `rate` baud, in ns; 0 for a rate that is not known."""
+    """The time of a byte on a line of `rate` baud, in ns; 0 for an unknown rate."""
     return BITS * NS // rate if rate else 0
 
 
@@ -41,8 +41,8 @@ def arrivals_ns(tap: Tap, rate: int) -> array[int]:
 def lines(tap: Tap, rate: int) -> Iterator[tuple[int, bytes]]:
     """(moment of its first byte in ns, bytes without the line's end) of each line.
 
-    Carriage returns at the end are no part of a line; one in the middle begins the line anew on a
-    terminal, and is left in.
+    Carriage returns at the end are not part of a line; one in the middle restarts the line on a terminal, and
+    stays.
     """
     moments, data, start = arrivals_ns(tap, rate), bytes(tap.data), 0
     while start < len(data):
@@ -55,8 +55,8 @@ def lines(tap: Tap, rate: int) -> Iterator[tuple[int, bytes]]:
 
 
 class Zero(NamedTuple):
-    """Time zero of a capture: its moment on the monotonic clock and by how much that may be off, in ns; in
-    words; whether it is when power came on."""
+    """Time zero of a capture: its moment on the monotonic clock and its error, in ns; its description;
+    whether it is the moment of power-on."""
 
     at_ns: int
     error_ns: int
@@ -67,8 +67,8 @@ class Zero(NamedTuple):
 def zero_of(found: Tap) -> Zero:
     """Time zero of a capture.
 
-    Power comes between the call that switches it on and its return, and before the first byte. Where another
-    computer listened, its clock beside ours is a part of the error.
+    Power comes between the call that switches it on and its return, and before the first byte. If another
+    computer listened, the error includes that between its clock and ours.
     """
     calls = [e.at_ns for e in found.of("power") if e.facts.get("at") == "call"]
     returns = [e.at_ns for e in found.of("power") if e.facts.get("at") == "return"]
@@ -77,7 +77,7 @@ def zero_of(found: Tap) -> Zero:
     if not calls or not returns:
         zero = first if first is not None else (calls or [0])[0]
         return Zero(zero, 0, "the first byte received", at_power=False)
-    # A read just after the call may bring a byte that was underway before it.
+    # A read just after the call may bring a byte that was under way before it.
     last = min(returns[0], max(calls[0], first + clock_ns)) if first is not None else returns[0]
     half = max(0, last - calls[0]) // 2
     error = half + clock_ns

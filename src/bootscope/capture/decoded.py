@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a stream, kept beside it in a form that is read ten times as fast.
+"""The records of a stream, kept beside it in a form that loads ten times as fast.
 
-The stream is what counts: a file of records that does not belong to its bytes, or was made by another
-version of the reader, is not used.
+The stream is authoritative: a file of records that does not belong to its bytes, or was made by another
+version of the reader, is ignored.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bootscope.capture import stream
 from bootscope.capture.record import write_whole
 
 VERSION = 1
-"""Of what :mod:`stream` makes of given bytes; raised when it makes something else of them."""
+"""Of the output of :mod:`stream` for given bytes; raised when that changes."""
 
 _decoder = msgspec.msgpack.Decoder(list[stream.AnyRecord])
 
 
 def read(path: Path, kept: Path) -> list[stream.Record]:
-    """The records of the stream `path`, from the file `kept` where that belongs to it.
+    """The records of the stream `path`, from the file `kept` if that belongs to it.
 
     Raises UserError when `path` is no stream, FileNotFoundError when it is not there.
     """

@@ -5,7 +5,7 @@
     URL/runs/RUN.json        its entry: hash, length, line of the list, labels, figures. Written last
 
 Archives are never written twice under one name, so two writers cannot mix theirs. An entry is read back after
-it was written: what a server loses, or another one wrote in the same moment, is noticed.
+it is written, to detect a server that loses it, or another writer at the same moment.
 
 History of the schema:
   1  2026-11  first version
@@ -42,8 +42,8 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server has of a run. `figure` is what `list` shows, as JSON, worked out by the program with the
-    id `program`; empty for none."""
+    """A server's entry for a run. `figure` is what `list` shows, as JSON, computed by the program with the id
+    `program`; empty for none."""
 
     kind: Literal["bootscope-run"] = "bootscope-run"
     schema: int = SCHEMA
@@ -58,13 +58,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """Entries that were read before: name of the file -> its mark in the listing, and what it held."""
+    """Entries read before: name of the file -> its mark in the listing, and its content."""
 
     entries: dict[str, tuple[str, Entry]]
 
 
 def checked_url(url: str) -> str:
-    """The URL without a slash at its end. Raises UserError where no runs can be kept at such a one."""
+    """The URL without a trailing slash. Raises UserError if no runs can be kept at such a URL."""
     kind = url.partition("://")[0]
     if kind in _CANNOT:
         hint = "a folder, or a URL that can be written to: s3://BUCKET/FOLDER, sftp://HOST/FOLDER"
@@ -73,7 +73,7 @@ def checked_url(url: str) -> str:
 
 
 class Depot:
-    """The runs at `url`; `known` is a file on this computer that saves reading entries again."""
+    """The runs at `url`; `known` is a file on this computer that avoids reading entries again."""
 
     def __init__(self, url: str, known: Path) -> None:
         self._url, self._file = url, known
@@ -82,13 +82,13 @@ class Depot:
             self._known = msgspec.json.decode(known.read_bytes(), type=_Known).entries
 
     def known(self) -> dict[str, Entry]:
-        """The entries as they were read last, by run."""
+        """The entries as last read, by run."""
         return {entry.run_id: entry for _, entry in self._known.values()}
 
     def entries(self) -> tuple[dict[str, Entry], list[str]]:
-        """The entries by run as they are now, and the names of those that cannot be read.
+        """The current entries by run, and the names of those that cannot be read.
 
-        Raises ToolError where the server cannot be read, UserError where a package for it is missing.
+        Raises ToolError if the server cannot be read, UserError if a package for it is missing.
         """
         marks = {name: mark for name, mark in listing(f"{self._url}/runs").items() if name.endswith(".json")}
         fresh = [name for name, mark in marks.items() if self._known.get(name, ("",))[0] != mark]
@@ -99,7 +99,7 @@ class Depot:
             entry = _decoded(name, data)
             if entry:
                 found[name] = (marks[name], entry)
-            elif data is not None:  # None: it was removed between the two looks
+            elif data is not None:  # None: it was removed after the listing
                 damaged.append(name)
         if found != self._known:
             self._known = found
@@ -108,7 +108,7 @@ class Depot:
         return self.known(), damaged
 
     def fetch(self, entry: Entry, to: Path) -> None:
-        """Fetches the archive of a run. Raises ToolError where it is not there, or not what was sent."""
+        """Fetches the archive of a run. Raises ToolError if it is missing, or differs from what was sent."""
         url = self._archive(entry)
         try:
             download(url, to)
@@ -119,8 +119,8 @@ class Depot:
             raise ToolError(words, hint=_ASK)
 
     def put(self, entry: Entry, archive: Path | None) -> None:
-        """Keeps a run, or only its entry anew. Raises ToolError where that is refused or lost, or another
-        run of that name was written at the same time."""
+        """Stores a run, or only its new entry. Raises ToolError if that is refused or lost, or another run of
+        that name was written at the same time."""
         if archive:
             upload(archive, self._archive(entry))
         with tempfile.TemporaryDirectory(prefix="bootscope-") as folder:
@@ -135,12 +135,12 @@ class Depot:
             )
 
     def remove(self, entry: Entry) -> None:
-        """Removes a run, the entry first. Raises ToolError where that is refused."""
+        """Removes a run, its entry first. Raises ToolError if that is refused."""
         remove(self._entry(entry.run_id))
         self.remove_archive(entry)
 
     def remove_archive(self, entry: Entry) -> None:
-        """Removes the archive of an entry. Raises ToolError where that is refused."""
+        """Removes the archive of an entry. Raises ToolError if that is refused."""
         remove(self._archive(entry))
 
     def _entry(self, run_id: str) -> str:
@@ -154,7 +154,7 @@ _ASK = "who has the run sends it again: bootscope label RUN note=again"
 
 
 def _decoded(name: str, data: bytes | None) -> Entry | None:
-    """The entry in a file of that name; None for what is none, or of a newer schema."""
+    """The entry in a file of that name; None if it is not one, or has a newer schema."""
     if data is None or len(data) > _MOST_ENTRY_BYTES:
         return None
     try:
@@ -174,7 +174,7 @@ def _sha256(path: Path) -> str:
 def entry_of(
     archive: Path, summary: Summary, labels: Mapping[str, str], figure: str = "", program: str = ""
 ) -> Entry:
-    """The entry of a run in an archive on this computer."""
+    """The entry for a run in an archive on this computer."""
     return Entry(
         run_id=summary.run_id,
         sha256=_sha256(archive),

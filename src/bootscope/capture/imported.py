@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imported runs in the store: the files as they were given, and what the user said about them.
+"""Imported runs in the store: the files as given, and the user's statements about them.
 
     runs/RUN/import.json            what was imported, and how it was to be read
     runs/RUN/files/0001-boot.log    the files, unchanged; those of a megabyte and more packed, as .zst
 
-What they mean is derived again whenever they are looked at, so that better readers improve old imports.
+Their meaning is derived again at each use, so that better readers improve old imports.
 
 History of the schema:
   1  2026-11  first version
@@ -44,11 +44,11 @@ class Raw:
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user said where files cannot say it.
+    """What the user stated where files cannot tell.
 
     `formats` and `stamps` are by file name, "" standing for all files; `values` are a reader's options by
-    name; `offsets_ns` by file name: how long after the first file's zero its own zero lies; `milestones`
-    are texts by name.
+    name; `offsets_ns` by file name: how long after the first file's zero its own zero is; `milestones` are
+    texts by name.
     """
 
     formats: dict[str, str] = {}
@@ -61,8 +61,8 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file: its name as given, the folder it came with, where it is kept and whether it is packed there
-    (`sha256` is of what is kept, `size_bytes` of the file); `formats` are the names of those that it was read
-    as when it was imported."""
+    (`sha256` is of the stored file, `size_bytes` of the original); `formats` are the names of the formats as
+    which it was read on import."""
 
     name: str
     folder: str
@@ -74,7 +74,7 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """An imported run. `boots` is the number of boots that were found when it was imported."""
+    """An imported run. `boots` is the number of boots found on import."""
 
     run_id: str
     created: str
@@ -87,7 +87,7 @@ class ImportInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def safe_name(name: str) -> str:
-    """A name for a file or run that no shell and no file system minds; `import` when nothing is left."""
+    """A name for a file or run that is safe for shells and file systems; `import` if nothing is left."""
     plain = re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-._")
     return plain[:_NAME_CHARACTERS].rstrip("-._") or "import"
 
@@ -100,9 +100,9 @@ def keep(
     answers: Answers,
     boots: int,
 ) -> ImportInfo:
-    """Fills the new, empty folder of a run with an import; without success the folder is gone.
+    """Fills the new, empty folder of a run with an import; if that fails, the folder is removed.
 
-    `formats` are, by the name of a file, the names of what it was read as.
+    `formats` are, by file name, the names of the formats as which it was read.
     """
     try:
         (run / _FILES).mkdir()
@@ -142,7 +142,7 @@ def _keep_file(run: Path, number: int, raw: Raw, formats: Mapping[str, tuple[str
 
 
 def _summed(parts: Iterable[bytes], update: Callable[[bytes], None]) -> Iterator[bytes]:
-    """`parts`, each handed to a checksum before it is written."""
+    """`parts`, each fed to a checksum before it is written."""
     for part in parts:
         update(part)
         yield part
@@ -154,7 +154,7 @@ def read_import(run: Path) -> ImportInfo:
 
 
 def raw_files(run: Path, info: ImportInfo) -> list[Raw]:
-    """The files of an import, unchanged. Raises UserError when one is gone or not what it was."""
+    """The files of an import, unchanged. Raises UserError when one is missing or was changed."""
     found = []
     for file in info.files:
         path = run / _FILES / Path(file.stored).name

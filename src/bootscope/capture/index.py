@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was made of a recorded boot, kept beside it: working it out takes seconds.
+"""Results computed from a recorded boot, kept beside it: computing them takes seconds.
 
     runs/RUN/boots/001/index/NAME   the entry's key, a hash of what follows, and the result as MessagePack
 
-The recording is what counts. An entry is used for the very bytes and the very program that it was made by
-and from; one that is stale, damaged or too large is not missed, and all of them may be thrown away. Where the
-recording cannot be written to they are kept in the cache, for the boots that were looked at last.
+The recording is authoritative. An entry is valid only for the very bytes and the very program that it was
+made from and by; a stale, damaged or too large one is ignored, and all of them may be deleted. If the
+recording's folder is not writable, they are kept in the cache, for the boots used last.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ T = TypeVar("T")
 FOLDER = "index"
 _HASH_BYTES = hashlib.sha256().digest_size
 MOST_BYTES = 32 << 20
-"""Of one entry; the largest ones of the reference system have a hundredth of that."""
+"""Of one entry; the largest entries of the reference system have a hundredth of that."""
 MOST_BOOTS = 32
-"""In the cache."""
+"""Boots with entries in the cache."""
 
 
 class Index:
-    """What is kept of one boot. Names are those of the caller: letters, digits and `-`."""
+    """Results kept for one boot. Names are chosen by the caller: letters, digits and `-`."""
 
     def __init__(self, run: StoredRun, boot: StoredBoot) -> None:
         self._run, self._boot = run, boot
 
     def get(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
-        """The entry `name`, of type `kind`: as it was kept, else as `make` makes it.
+        """The entry `name`, of type `kind`: the kept one, else the result of `make`.
 
-        `make` may depend on the recording alone, and on what `also` tells of everything else.
+        `make` may depend only on the recording, and on what `also` states about everything else.
         """
         if not self._made_from:
             return make()
@@ -59,7 +59,7 @@ class Index:
 
     @cached_property
     def _made_from(self) -> bytes:
-        """A hash of the recording and of the program; empty where there can be no index."""
+        """A hash of the recording and of the program; empty if there can be no index."""
         parts = [program_id()]
         files = (self._run.path / record.RUN, self._boot.path / record.BOOT, self._boot.path / record.STREAM)
         with contextlib.suppress(OSError):
@@ -74,7 +74,7 @@ class Index:
     def _keep(self, name: str, key: bytes, made: T, kind: type[T]) -> None:
         with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError, TypeError, OverflowError):
             data = msgspec.msgpack.encode(made)
-            # What does not come back as it went in is none of what may be kept.
+            # A result that does not survive encoding is not kept.
             if len(data) > MOST_BYTES or msgspec.msgpack.decode(data, type=kind) != made:
                 return
             folder = self._boot.path / FOLDER
@@ -86,7 +86,7 @@ class Index:
 
 
 def _decoded(data: bytes, key: bytes, kind: type[T]) -> T:
-    """What an entry holds. Raises ValueError when it is another one, or damaged."""
+    """The content of an entry. Raises ValueError when it is another one, or damaged."""
     body = memoryview(data)[2 * _HASH_BYTES :]
     if data[: 2 * _HASH_BYTES] != key + hashlib.sha256(body).digest():
         raise ValueError
@@ -94,7 +94,7 @@ def _decoded(data: bytes, key: bytes, kind: type[T]) -> T:
 
 
 def _make_room(wanted: Path) -> None:
-    """Removes what was used longest ago, so that there is room for the entries of one more boot."""
+    """Removes the entries of the boots used longest ago, to make room for one more boot."""
     if not wanted.exists() and wanted.parent.exists():
         found = sorted(wanted.parent.iterdir(), key=lambda path: path.stat().st_mtime)
         for path in found[: max(0, len(found) - MOST_BOOTS + 1)]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels of a run: what people say of it (`product=router`, `commit=1a2b3c`), beside the recording.
+"""Labels of a run: statements of people about it (`product=router`, `commit=1a2b3c`), beside the recording.
 
 runs/RUN/labels.json    schema and label -> text; no such file: no labels
 
-The file is of people and of other programs: what it holds is cut to the limits below, and is shown as text.
+People and other programs write the file: its content is cut to the limits below, and shown as text.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _KEY = re.compile(r"[a-z][a-z0-9_.-]{0,39}")
 
 
 class _File(msgspec.Struct, frozen=True):
-    """What labels.json holds."""
+    """The content of labels.json."""
 
     labels: dict[str, str]
     schema: int = SCHEMA
 
 
 def parse(given: Iterable[str]) -> dict[str, str]:
-    """`key=value`... as labels; an empty value takes a label away. Raises UserError for what is none."""
+    """`key=value`... as labels; an empty value removes a label. Raises UserError for anything else."""
     found: dict[str, str] = {}
     for item in given:
         key, equals, value = item.partition("=")
@@ -61,7 +61,7 @@ def read(run: Path) -> dict[str, str]:
 
 
 def known(run: Path) -> dict[str, str]:
-    """The same, and none where they cannot be read: a damaged file must not hide a run."""
+    """The same, but empty if they cannot be read: a damaged file must not hide a run."""
     try:
         return read(run)
     except UserError:
@@ -69,9 +69,9 @@ def known(run: Path) -> dict[str, str]:
 
 
 def write(run: Path, labels: Mapping[str, str]) -> dict[str, str]:
-    """Adds labels to those of a run and takes away those without a value; returns what it has then.
+    """Adds labels to those of a run and removes those without a value; returns the result.
 
-    Raises UserError for too many, OSError where nothing can be written.
+    Raises UserError for too many, OSError if the file cannot be written.
     """
     merged = {key: value for key, value in sorted({**known(run), **labels}.items()) if value}
     if len(merged) > MOST:
@@ -81,7 +81,7 @@ def write(run: Path, labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def fits(labels: Mapping[str, str], wanted: Iterable[str]) -> bool:
-    """Whether a run has all labels that are asked for: `branch=main`, or `branch` with whatever value."""
+    """Whether a run has all requested labels: `branch=main`, or `branch` with any value."""
     asked = (each.partition("=") for each in wanted)
     return all(labels.get(key) == value if equals else key in labels for key, equals, value in asked)
 

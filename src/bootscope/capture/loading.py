@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Taking saved runs into a store. They appear whole, after all was checked; what is there stays as it is."""
+"""Loading saved runs into a store. They appear complete, after all checks; existing runs stay unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bootscope.core.text import size
 
 _LOCK, _STAGE = ".loading.lock", ".loading-"
 _SPARE_BYTES = 64 << 20
-"""Of the disk, which stay free."""
+"""Disk space that stays free."""
 _MOST_OBJECT_BYTES = 1 << 30
 _CHUNK = 1 << 20
 _DESCRIBED: tuple[tuple[str, type[RunInfo | MeasuredInfo | ImportInfo], int], ...] = (
@@ -41,8 +41,8 @@ _DESCRIBED: tuple[tuple[str, type[RunInfo | MeasuredInfo | ImportInfo], int], ..
 
 @dataclass(frozen=True)
 class Loaded:
-    """What became of the runs of a file, by their ids: taken in; there already, the same; there already with
-    other content, and left as it is."""
+    """The result for each run of a file, by id: loaded; already there and equal; already there with other
+    content, and left unchanged."""
 
     loaded: tuple[str, ...]
     same: tuple[str, ...]
@@ -51,11 +51,11 @@ class Loaded:
 
 
 def load(store: Store, path: Path, wanted: Collection[str] = ()) -> Loaded:
-    """Takes the runs of a saved file into the store, or only those `wanted`.
+    """Loads the runs of a saved file into the store, or only those `wanted`.
 
-    Raises UserError for a file that is none of ours, damaged, newer or hostile, and for a run that it does
-    not have; SpaceError where the disk has no room; ToolError for a store that cannot be written. The store
-    is as before then.
+    Raises UserError for a file that is not ours, damaged, newer or hostile, and for a run that it does not
+    contain; SpaceError if the disk has no room; ToolError for a store that cannot be written. The store is
+    then unchanged.
     """
     store.check_writable()
     with opened(path) as archive, _stage(store) as stage:
@@ -78,20 +78,20 @@ def load(store: Store, path: Path, wanted: Collection[str] = ()) -> Loaded:
 
 @contextlib.contextmanager
 def _stage(store: Store) -> Iterator[Path]:
-    """A folder of the store in which files wait until all are checked; one load of a store at a time."""
+    """A folder of the store in which files wait until all are checked; only one load of a store at a time."""
     with (store.root / _LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UserError("another bootscope is loading runs into this store", hint="wait for it") from None
-        for left in store.root.glob(f"{_STAGE}*/"):  # of one that was killed
+        for left in store.root.glob(f"{_STAGE}*/"):  # of a killed load
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=store.root) as folder:
             yield Path(folder)
 
 
 def _same(store: Store, run: SavedRun) -> bool:
-    """Whether the store's run of that name is the same; what people say of it may be different."""
+    """Whether the store's run of that name is the same; its labels may differ."""
     here = {
         f"{RUNS}/{path.relative_to(store.runs)}": path for path in saved.part_of_run(store.runs / run.run_id)
     }
@@ -136,8 +136,8 @@ def _unpack(archive: Archive, stage: Path, runs: Collection[SavedRun]) -> None:
 
 
 def _check(path: Path, stage: Path, store: Store, run: SavedRun) -> None:
-    """Raises UserError where a run's descriptions cannot be read or tell of another run, or its objects are
-    not there or not what their names say."""
+    """Raises UserError if a run's descriptions cannot be read or belong to another run, or its objects are
+    missing or do not match their names."""
     folder = stage / RUNS / run.run_id
     try:
         _check_described(folder, run.run_id)
@@ -165,7 +165,7 @@ def _check_described(folder: Path, run_id: str) -> None:
 
 
 def _check_object(stage: Path, store: Store, name: str) -> None:
-    """An object is called by the hash of what it unpacks to."""
+    """Checks an object, which is named by the hash of its unpacked content."""
     if not saved.OBJECT_NAME.fullmatch(name):
         raise UserError(f"'{name[:80]}' is not an object name")
     path = stage / OBJECTS / f"{name}.gz"
@@ -180,7 +180,7 @@ def _check_object(stage: Path, store: Store, name: str) -> None:
 
 
 def _unpacked_sha256(path: Path) -> str:
-    """The hash of what a gzip file holds; empty where it is damaged, or holds more than any object has."""
+    """The hash of a gzip file's content; empty if it is damaged, or larger than any object."""
     found, count, tool = hashlib.sha256(), 0, zlib.decompressobj(31)
     with path.open("rb") as f, contextlib.suppress(zlib.error):
         while not tool.eof:
@@ -197,7 +197,7 @@ def _unpacked_sha256(path: Path) -> str:
 
 
 def _take(store: Store, stage: Path, runs: Collection[SavedRun]) -> None:
-    """Moves what was checked to its place; objects first, since runs name them."""
+    """Moves checked files to their places; objects first, since runs name them."""
     for path in (stage / OBJECTS).glob("*.gz"):
         to = store.root / OBJECTS / path.name
         if not to.exists():
@@ -205,7 +205,7 @@ def _take(store: Store, stage: Path, runs: Collection[SavedRun]) -> None:
     for run in runs:
         to = store.runs / run.run_id
         try:
-            to.mkdir()  # claims the name: who was quicker keeps it
+            to.mkdir()  # claims the name: the first to do so keeps it
         except FileExistsError:
             raise UserError(
                 f"run {run.run_id} appeared in the store meanwhile", hint="load the file again"

@@ -7,9 +7,9 @@
     runs/RUN/boots/001/console.bin, .txt    for people: the bytes, and lines with stamps
 
     runs/RUN/boots/001/pins.*               of a logic analyser, and pins.json about it
-    runs/RUN/boots/001/pins-read.bin        what that was read as, to be thrown away at will (readers/kept.py)
+    runs/RUN/boots/001/pins-read.bin        what that was read as, may be deleted (readers/kept.py)
 
-What they mean is derived again from console.tap whenever they are looked at.
+Their meaning is derived again from console.tap at each use.
 
 History of the schemas of measured.json and pins.json:
   1  2026-11  first version
@@ -27,14 +27,14 @@ from bootscope.capture.record import read_json
 SCHEMA = 1
 MEASURED, TAP, PINS = "measured.json", "console.tap", "pins.json"
 END_TEXT = "text"
-"""The milestone that is the end of a boot that was to end with a text."""
+"""The milestone at the end of a boot that was to end with a text."""
 
 
 class MeasuredInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """A measured run. `until`: what each boot was to come to, in words: a milestone's name where it is one;
-    `end_text`: the text that ended boots, which is the milestone `text` then; `power`: how the board was
-    switched, in words; `asked`: how many boots were to be made; `techniques`: what was tried in what
-    booted; `milestones`: name -> text of a console's line, given afterwards."""
+    """A measured run. `until`: where each boot was to end, in words: a milestone's name if it is one;
+    `end_text`: the text that ended boots, which is then the milestone `text`; `power`: how the board was
+    switched, in words; `asked`: the requested number of boots; `techniques`: those tried in what booted;
+    `milestones`: name -> text of a console line, given afterwards."""
 
     run_id: str
     created: str
@@ -57,10 +57,10 @@ def read_measured(run: Path) -> MeasuredInfo:
 
 
 class PinCapture(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a capture. Moments are ns of the host's monotonic clock; 0 for none.
+    """The description of a capture of pins. Moments are ns of the host's monotonic clock; 0 for none.
 
-    `file` is its name in the boot's folder, or empty when there is none. Its first sample was taken between
-    `started_ns` and `seen_ns`, when something of it had been written. `message` says what went wrong.
+    `file` is its name in the boot's folder, or empty if there is none. Its first sample was taken between
+    `started_ns` and `seen_ns`, when the first part of it had been written. `message` says what went wrong.
     """
 
     command: tuple[str, ...]
@@ -73,7 +73,7 @@ class PinCapture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_pins(folder: Path) -> PinCapture | None:
-    """The capture beside that of a console; None where none was made.
+    """The capture of pins beside that of the console; None if none was made.
 
     Raises UserError when its description is damaged or too new.
     """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a name on the command line means: one rule for all verbs.
+"""The meaning of a name on the command line: one rule for all verbs.
 
     20261121-081735-stock      a run by its id, or by the unique beginning or part of one; also a broken one
     last, stock                the newest complete run; the newest complete one of that system or board
     last~1, stock~1            the complete run before that, as git counts
 
-A run is complete when one of its boots at least came to its end and nobody is recording it any more.
+A run is complete when at least one of its boots came to its end and nobody is recording it any more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_LISTED, _MOST_NEWEST = 10, 5
 
 @dataclass(frozen=True)
 class Found:
-    """The run that a name means, and the newer ones that it does not mean since they are not complete."""
+    """The run that a name selects, and the newer ones passed over because they are not complete."""
 
     run_id: str
     skipped: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Found:
 def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], bool]) -> Found:
     """The run called `name` (see above) among `ids`, oldest first; None is `last`.
 
-    Where no run of a name is complete, it means the newest one.
+    If no run of a name is complete, the newest one is selected.
     Raises UserError when there is none, or more than one.
     """
     if not ids:
@@ -43,7 +43,7 @@ def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], b
     base, back = name or LAST, 0
     if base not in ids and (found := _BACK.fullmatch(base)):
         base, back = found["base"], int(found["back"] or 1)
-    # After date and time an id is the system's or board's name, perhaps with a number.
+    # After date and time an id has the name of the system or board, perhaps with a number.
     of_name = re.compile(rf"{_STAMP}{re.escape(base)}(-\d+)?")
     named = list(ids) if base == LAST else [i for i in ids if base not in ids and of_name.fullmatch(i)]
     if back and not named:
@@ -58,12 +58,12 @@ def resolve(name: str | None, ids: Sequence[str], is_complete: Callable[[str], b
 
 
 def names_of(ids: Sequence[str]) -> list[str]:
-    """The names of systems and boards in ids, each once."""
+    """The names of systems and boards in the ids, each once."""
     return list(dict.fromkeys(re.sub(rf"^{_STAMP}", "", i) for i in ids))
 
 
 def _newest(name: str, named: Sequence[str], is_complete: Callable[[str], bool], back: int) -> Found:
-    """The newest complete run, or the one so far before it."""
+    """The newest complete run, or the one `back` before it."""
     skipped: list[str] = []
     left = back
     for run_id in reversed(named):

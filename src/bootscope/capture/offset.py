@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another computer's monotonic clock beside ours: how far they are apart, from questions and answers.
+"""The offset between another computer's monotonic clock and ours, from questions and answers.
 
-A question goes out at `asked_ns`, is answered there at `there_ns` of the other clock, and the answer is heard
-at `heard_ns`. Whatever the ways there and back took, the answer was given between the two moments of ours:
-what is to be added to the other clock lies between ``asked - there`` and ``heard - there``. That is half a
-round trip to each side of its middle, so that the shortest round trip knows best.
+A question is sent at `asked_ns`, answered at `there_ns` of the other clock, and the answer arrives at
+`heard_ns`. However long the two ways took, the answer was given between our two moments: what must be added
+to the other clock is between ``asked - there`` and ``heard - there``. The error is half a round trip to
+either side of the middle, so the shortest round trip is the most accurate.
 
-The clocks drift apart, too. So the best of the first few questions and the best of the last few count, and
-what is taken is the middle of all that either allows: how far the clocks moved meanwhile is in the error.
+The clocks also drift apart. So the best of the first few questions and the best of the last few are used, and
+the result is the middle of the range that either allows: the error includes how far the clocks drifted
+meanwhile.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _FEW_NS = 300_000_000
-"""Questions so near each other are a few."""
+"""Questions this close to each other are a few."""
 _CRYSTALS_PPM = 100
-"""By how much the clocks of two computers may differ where it was not measured: 50 ppm each."""
+"""The possible drift between the clocks of two computers if it was not measured: 50 ppm each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,15 @@ class Answer:
 
     @property
     def trip_ns(self) -> int:
-        """There and back."""
+        """The round trip."""
         return self.heard_ns - self.asked_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """What is to be added to a moment of the other clock, in ns, and by how much that may be wrong.
+    """What must be added to a moment of the other clock, in ns, and its possible error.
 
-    `trips` were made, the shortest of `shortest_ns`; the clocks moved by `moved_ns` against each other
+    `trips` is the number of round trips, the shortest of `shortest_ns`; the clocks drifted by `moved_ns`
     between the first and the last.
     """
 
@@ -51,9 +52,9 @@ class Offset:
 
 
 def offset_of(answers: Sequence[Answer], last_there_ns: int = 0) -> Offset | None:
-    """How far the other clock is from ours, up to its moment `last_there_ns`; None without any answer.
+    """The offset of the other clock from ours, up to its moment `last_there_ns`; None without answers.
 
-    The error leaves out what the clocks drift while one question is under way: 100 ns of a millisecond.
+    The error ignores the drift during one question: 100 ns in a millisecond.
     """
     if not answers:
         return None
@@ -62,7 +63,7 @@ def offset_of(answers: Sequence[Answer], last_there_ns: int = 0) -> Offset | Non
     last = min((a for a in answers if a.asked_ns >= last_ns - _FEW_NS), key=lambda a: a.trip_ns)
     low_ns = min(a.asked_ns - a.there_ns for a in (first, last))
     high_ns = max(a.heard_ns - a.there_ns for a in (first, last))
-    # From the best of a few to the others, and to what came after the last.
+    # From the best of a few to the others, and to the time after the last.
     beyond_ns = min(_FEW_NS, last_ns - first_ns) + max(0, last_there_ns - last.there_ns)
     return Offset(
         offset_ns=(low_ns + high_ns) // 2,

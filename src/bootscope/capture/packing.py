@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large files of the store, packed with zstd at its quickest level: logs repeat themselves."""
+"""Large files of the store, packed with zstd at its fastest level: logs are repetitive."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LARGEST_BYTES = 1 << 30
 
 
 def packed(data: bytes) -> Iterator[bytes]:
-    """`data`, packed, part by part. Raises UserError where zstd is not installed."""
+    """`data`, packed, part by part. Raises UserError if zstd is not installed."""
     compressor = zstd.module().ZstdCompressor(_LEVEL)
     whole = memoryview(data)
     for at in range(0, len(data), _PART_BYTES):
@@ -22,9 +22,10 @@ def packed(data: bytes) -> Iterator[bytes]:
 
 
 def unpacked(data: bytes, size_bytes: int) -> bytes | None:
-    """What was packed; None when that is no zstd data, or not `size_bytes` long. A bomb is cut off there.
+    """Unpacks `data`; None if it is not zstd data, or not `size_bytes` long when unpacked. A bomb is cut off
+    there.
 
-    Raises UserError where zstd is not installed.
+    Raises UserError if zstd is not installed.
     """
     if not 0 <= size_bytes <= _LARGEST_BYTES:
         return None

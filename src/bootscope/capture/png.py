@@ -36,7 +36,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 def png(screen: Screen, raw: bytes) -> bytes:
     """The picture in `raw` (lines of `stride_bytes`) as the bytes of a PNG file.
 
-    Raises UserError for a pixel format that is not known, or when bytes are missing.
+    Raises UserError for an unknown pixel format, or when bytes are missing.
     """
     if screen.format not in _CONVERT:
         raise UserError(f"cannot show pixels of format {screen.format}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What made a result: this program's own files, and the Python and the libraries that run it."""
+"""The program that made a result: our own files, and the Python and the libraries that run them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.core.paths import package_dir
 
 BEGAN_S = time.time()
 _OWN = (".py", ".toml", ".json", ".csv")
-"""Endings of files that results depend on."""
+"""Suffixes of files that results depend on."""
 _LIBRARY = ".dist-info"
 
 
@@ -23,8 +23,8 @@ _LIBRARY = ".dist-info"
 def program_id() -> bytes:
     """A hash of the program's files, of the versions of Python and of all installed libraries.
 
-    Empty where that cannot be said of the code that runs: there are no sources, or one of them was changed
-    after this process began.
+    Empty if that is unknown for the running code: there are no sources, or one of them was changed after this
+    process began.
     """
     found = hashlib.sha256("\0".join([sys.version, *_libraries()]).encode("utf-8", "surrogateescape"))
     count, root = 0, str(package_dir())
@@ -51,7 +51,7 @@ def _own_files(root: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _libraries() -> list[str]:
-    """Names with versions of what is installed where Python looks for libraries."""
+    """Names with versions of the packages installed where Python looks for libraries."""
     found: set[str] = set()
     for folder in sys.path:
         with contextlib.suppress(OSError):

@@ -26,11 +26,11 @@ SCHEMA = 1
 T = TypeVar("T", bound=msgspec.Struct)
 
 RUN, STREAM, CONSOLE, LINES, BOOT = "run.json", "stream.bin", "console.bin", "console.txt", "boot.json"
-# Names in a recording: the milestones that need no text, and what the others' texts are called by.
+# Names in a recording: the milestones that need no text, and the prefix of the others' texts.
 FIRST_FRAME, MILESTONE_TEXT = "first-frame", "milestone "
-# The first pixel of all that is not dark, whoever shows it: a boot loader, the kernel, a splash.
+# The first pixel that is not dark, whatever shows it: a boot loader, the kernel, a splash.
 FIRST_LIGHT = "first-light"
-# Hooks of functions that the user has named, and those of their returns.
+# Hooks of functions named by the user, and of their returns.
 PROBED, RETURNED = "function ", ".return"
 # Hooks of system calls, and of the names of files that they look up.
 SYSCALL, SYSCALL_FILE = "syscall ", "syscall.file"
@@ -57,7 +57,7 @@ class Extent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WatchNames(msgspec.Struct, frozen=True, kw_only=True):
-    """What the numbers in a stream stand for."""
+    """The meaning of the numbers in a stream."""
 
     devices: dict[int, str]
     hooks: dict[int, str]
@@ -66,7 +66,7 @@ class WatchNames(msgspec.Struct, frozen=True, kw_only=True):
 
 class Screen(msgspec.Struct, frozen=True, kw_only=True):
     """The frame buffer: size in pixels, bytes from line to line, layout of a pixel. `changing`: rectangles
-    (x, y, width, height) in which each boot may show something else."""
+    (x, y, width, height) whose content may differ from boot to boot."""
 
     width: int
     height: int
@@ -76,7 +76,7 @@ class Screen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceFact(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a source came from that was built: `origin` in words, SHA-256 of the tarball or tree."""
+    """The origin of a source that was built: `origin` in words, SHA-256 of the tarball or tree."""
 
     version: str
     origin: str
@@ -116,7 +116,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BootEnd(StrEnum):
-    """How a boot ended; those from SILENT on are of real boards (docs/real-boards.md)."""
+    """How a boot ended; those from SILENT on apply to real boards (docs/real-boards.md)."""
 
     MILESTONE = "milestone"  # it reached `until`
     PANIC = "panic"
@@ -152,17 +152,17 @@ class BootInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_json(path: Path, value: msgspec.Struct) -> None:
-    """Writes `value` to `path` by rename, so that the file is whole or not there."""
+    """Writes `value` to `path` by rename, so that the file is complete or absent."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1))
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file that is whole or not there, also after a power cut and beside another writer."""
+    """Writes a file that is complete or absent, even after a power cut and beside another writer."""
     write_parts(path, (data,))
 
 
 def write_parts(path: Path, parts: Iterable[bytes]) -> None:
-    """:func:`write_whole` of what comes in parts."""
+    """:func:`write_whole` for data in parts."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as f:
         try:
             f.writelines(parts)
@@ -176,7 +176,7 @@ def write_parts(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def read_json(path: Path, kind: type[T], newest: int = SCHEMA) -> T:
-    """The `kind` that a JSON file holds. Raises UserError when it is damaged, or its schema is newer than
+    """The `kind` in a JSON file. Raises UserError when it is damaged, or its schema is newer than
     `newest`."""
     try:
         data = path.read_bytes()

@@ -41,9 +41,9 @@ def uint(data: bytes, at: int) -> tuple[int, int]:
 
 
 class Record(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=0):
-    """One record; `time_ns` is virtual time, never smaller than that of the record before.
+    """One record; `time_ns` is virtual time, never smaller than that of the previous record.
 
-    There are hundreds of thousands of them, and no cycles: the garbage collector need not look at them.
+    There are hundreds of thousands of them, and no cycles: the garbage collector can skip them.
     """
 
     time_ns: int
@@ -73,7 +73,7 @@ class Sample(Record, frozen=True, gc=False, tag=3):
 
 
 class Idle(Record, frozen=True, gc=False, tag=4):
-    """The CPU, or all of several, slept for `duration_ns` and woke up at `time_ns`."""
+    """The CPU, or all of several CPUs, slept for `duration_ns` and woke up at `time_ns`."""
 
     duration_ns: int
 
@@ -89,13 +89,13 @@ class Frame(Record, frozen=True, gc=False, tag=5):
 
 
 class Text(Record, frozen=True, gc=False, tag=6):
-    """Watched text `text` has just gone through its device register."""
+    """Watched text `text` has just been written to its device register."""
 
     text: int
 
 
 class Clock(Record, frozen=True, gc=False, tag=7):
-    """Resynchronisations of the counted clock, and the largest error among them."""
+    """Resynchronisations of the counted clock, and the largest error found by them."""
 
     syncs: int
     worst_ns: int
@@ -111,8 +111,7 @@ class Ended(Record, frozen=True, gc=False, tag=8):
 class StackSample(Record, frozen=True, gc=False, tag=9):
     """The stack: program counter, link register, flags, and what may be return addresses.
 
-    Comes right after the hook or sample that it belongs to. `raw` holds the words as they were stored:
-    few of them are ever looked at.
+    Follows the hook or sample that it belongs to. `raw` holds the words as stored: few of them are ever used.
     """
 
     pc: int
@@ -135,29 +134,29 @@ class StackSample(Record, frozen=True, gc=False, tag=9):
 
 
 class Unknown(Record, frozen=True, gc=False, tag=10):
-    """A record of a type this reader does not know (made by a newer plugin)."""
+    """A record of a type unknown to this reader (made by a newer plugin)."""
 
     kind: int
     payload: bytes
 
 
 class Cpu(Record, frozen=True, gc=False, tag=11):
-    """The records from here on are of CPU `cpu`; those before the first of these are of CPU 0."""
+    """The records from here on are of CPU `cpu`; those before the first such record are of CPU 0."""
 
     cpu: int
 
 
 class Bytes(Record, frozen=True, gc=False, tag=12):
-    """The next of the bytes that the hook before took."""
+    """More of the bytes that the preceding hook recorded."""
 
     data: bytes
 
 
 class Cpus(Record, frozen=True, gc=False, tag=13):
-    """The first record where there are several CPUs: each has a time of its own, at most `quantum_ns` (and
-    a block of code) ahead of another one's. The records are in order of these times.
+    """The first record if there are several CPUs: each has its own time, at most `quantum_ns` (and a block of
+    code) ahead of another one's. The records are in order of these times.
 
-    Recordings that do not have it are of one CPU, or of several whose times were added up.
+    Recordings without it are of one CPU, or of several whose times were added up.
     """
 
     number: int
@@ -180,8 +179,8 @@ class Light(Record, frozen=True, gc=False, tag=15):
 
 
 class Read(Record, frozen=True, gc=False, tag=16):
-    """Reads of device `device` as memory, in order: `size_bytes` from byte `offset` on, by so many accesses
-    to its bus. `time_ns` is that of the last of them.
+    """Reads of device `device` as memory, in order: `size_bytes` from byte `offset` on, by so many bus
+    accesses. `time_ns` is that of the last of them.
     """
 
     device: int

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store on a server (depot.py), with a store on this computer before it.
+"""A store on a server (depot.py), with a store on this computer in front of it.
 
-Everything is recorded and read here: a network that is slow or gone costs no boot. Runs of others are fetched
-when they are looked at, checked like any saved run. Runs that were made here are sent when the command ends,
-and those that could not be sent with the next one.
+Everything is recorded and read here: a slow or missing network costs no boot. Other people's runs are fetched
+when needed, and checked like any saved run. Runs made here are sent when the command ends; those that could
+not be sent follow with the next command.
 
-    sent/RUN.json     what the server has of a run that is here: hash, labels, and how its files were then
-    entries.json      the server's list as it was read last
+    sent/RUN.json     a run here as the server has it: hash, labels, and the state of its files then
+    entries.json      the server's list as last read
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from bootscope.capture.stored import DAMAGED, RECORDING, Summary
 from bootscope.core.errors import ToolError, to_stderr
 
 _FRESH_S = 10.0
-"""How long the server's list counts as new."""
+"""How long the server's list stays valid."""
 _SENT, _FETCHING = "sent", ".fetching.lock"
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """What was sent of a run, or fetched: the archive's hash, its labels, and the state of its files here."""
+    """A run as sent, or fetched: the archive's hash, its labels, and the state of its files here."""
 
     sha256: str
     labels: dict[str, str]
@@ -68,7 +68,7 @@ class RemoteStore(Store):
     # ---- what is there ----
 
     def _entries(self) -> dict[str, Entry]:
-        """The server's runs; where it cannot be read that is said once, and those known before count."""
+        """The server's runs; if it cannot be read, that is reported once, and the known entries are used."""
         with self._looking:
             if self._looked_s is None or time.monotonic() - self._looked_s > _FRESH_S:
                 first = self._looked_s is None
@@ -86,7 +86,7 @@ class RemoteStore(Store):
         return self._there
 
     def _take_labels(self) -> None:
-        """Labels that were changed on the server only, for runs that are here."""
+        """Takes over labels that were changed only on the server, for runs that are here."""
         for run_id, entry in self._there.items():
             sent = self._sent(run_id) if self.is_here(run_id) else None
             if sent and sent.labels != entry.labels and super().labels_of(run_id) == sent.labels:
@@ -99,7 +99,7 @@ class RemoteStore(Store):
         labels.write(self.runs / run_id, {**gone, **wanted})
 
     def _elsewhere(self, run_id: str) -> Entry | None:
-        """The entry of a run that is on the server only."""
+        """The entry of a run that is only on the server."""
         return None if self.is_here(run_id) else self._entries().get(run_id)
 
     def run_ids(self) -> list[str]:
@@ -136,7 +136,7 @@ class RemoteStore(Store):
     # ---- to here ----
 
     def fetch(self, run_id: str) -> None:
-        """Fetches a run, unless it is here as the server has it. Raises ToolError where that fails."""
+        """Fetches a run, unless it is here as the server has it. Raises ToolError if that fails."""
         if not self._wanted(run_id):
             return
         with (self.root / _FETCHING).open("w") as lock:
@@ -154,7 +154,7 @@ class RemoteStore(Store):
             self._mark(run_id, Sent(sha256=entry.sha256, labels=entry.labels, state=self._state(run_id)))
 
     def _wanted(self, run_id: str) -> Entry | None:
-        """The entry of a run that is not here, or here as it was before somebody changed it on the server."""
+        """The entry of a run that is not here, or that somebody has since changed on the server."""
         entry = self._entries().get(run_id)
         if entry is None or not self.is_here(run_id):
             return entry
@@ -169,7 +169,7 @@ class RemoteStore(Store):
         return super().new_run_id(f"{system}-{secrets.token_hex(2)}", now)
 
     def unsent(self) -> Iterator[str]:
-        """The runs that are here and complete, and not on the server as they are here."""
+        """The complete runs here that the server lacks, or has in another state."""
         for run_id in Store.run_ids(self):
             sent = self._sent(run_id)
             same = sent and (sent.state, sent.labels) == (self._state(run_id), super().labels_of(run_id))
@@ -177,9 +177,9 @@ class RemoteStore(Store):
                 yield run_id
 
     def send(self, run_id: str) -> None:
-        """Sends a run, or its labels where only they changed.
+        """Sends a run, or only its labels if nothing else changed.
 
-        Raises ToolError where that fails, and where the server has another run of that name, which stays.
+        Raises ToolError if that fails, and if the server has another run of that name, which stays.
         """
         sent, state, there = self._sent(run_id), self._state(run_id), self._entries().get(run_id)
         known = super().labels_of(run_id)
@@ -208,13 +208,13 @@ class RemoteStore(Store):
         self._there[entry.run_id] = entry
 
     def _figure(self, run_id: str) -> tuple[str, str]:
-        """What the list says of a run, and the program that worked it out; empty for none."""
+        """The figures of a run for the list, and the program that computed them; empty for none."""
         with contextlib.suppress(OSError, UnicodeDecodeError):
             return (self.runs / run_id / "figure.json").read_text("utf-8"), program_id().hex()
         return "", ""
 
     def remove(self, run_id: str) -> None:
-        """Removes a run here and on the server. Raises ToolError where the server refuses; both stay then."""
+        """Removes a run here and on the server. Raises ToolError if the server refuses; then both stay."""
         entry = self._entries().get(run_id)
         if self.is_recording(self.runs / run_id):
             super().remove(run_id)  # which refuses
@@ -239,7 +239,7 @@ class RemoteStore(Store):
         write_whole(self._sent_file(run_id), msgspec.json.encode(sent))
 
     def _state(self, run_id: str) -> str:
-        """How the descriptions of a run are: which there are, how long, and when they were written."""
+        """The state of a run's descriptions: which exist, their lengths, and when they were written."""
         folder = self.runs / run_id
         left_out = {*MADE_AGAIN, labels.LABELS}
         found = []

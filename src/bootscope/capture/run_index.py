@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines about all runs in one file. It only saves time: a damaged one is thrown away, and one that cannot
-be written or read (a full disk, a read-only store) is done without."""
+"""The lines about all runs in one file. It only saves time: a damaged one is deleted, and one that cannot be
+written or read (a full disk, a read-only store) is ignored."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class RunIndex:
     path: Path
 
     def all(self) -> dict[str, Summary]:
-        """All lines that it has, by run."""
+        """All its lines, by run."""
         return {row[0]: Summary(*row) for row in self._do(f"SELECT {_NAMES} FROM runs")}
 
     def get(self, run_id: str) -> Summary | None:
-        """The line about a run, if it has it."""
+        """The line about a run, if there is one."""
         rows = self._do(f"SELECT {_NAMES} FROM runs WHERE run_id = ?", one=run_id)
         return Summary(*rows[0]) if rows else None
 
     def put(self, *summaries: Summary) -> None:
-        """Writes lines down, or anew."""
+        """Writes lines, replacing older ones."""
         rows = [astuple(summary) for summary in summaries]
         self._do("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def forget(self, run_ids: list[str]) -> None:
-        """Takes runs out."""
+        """Removes runs."""
         self._do("DELETE FROM runs WHERE run_id = ?", [(run_id,) for run_id in run_ids])
 
     def _do(
         self, statement: str, rows: list[tuple[Any, ...]] | None = None, one: str | None = None
     ) -> list[tuple[Any, ...]]:
-        """Runs one statement, once for each of `rows` or about `one`; returns what it yields."""
+        """Runs one statement, once for each of `rows` or with `one`; returns its result."""
         for attempt in range(2):
             try:
                 with contextlib.closing(sqlite3.connect(self.path, timeout=30)) as db, db:

@@ -3,11 +3,11 @@
 
     bootscope-save.json                  first: which runs and files follow, in this order, with their SHA-256
     objects/SHA256.gz                    what the runs name of the store's objects
-    runs/RUN/...                         the runs as they lie in the store, without what can be made again
+    runs/RUN/...                         the runs as they lie in the store, without derived files
 
 The same runs give the same bytes. A reader expects exactly the archive that its first file describes: a
-header that is not byte for byte the one of the next file is an error, so that links, devices, other names,
-and files twice or out of order are never looked at.
+header that differs in any byte from that of the next file is an error, so that links, devices, other names,
+and files twice or out of order are never processed.
 
 History of the schema:
   1  2026-11  first version
@@ -34,9 +34,9 @@ BLOCK = 512
 MOST_CONTENTS_BYTES = 256 << 20
 """Of the list of files, unpacked; 500 runs of ten boots have 20 MB."""
 MOST_FILE_BYTES = (8 << 30) - 1
-"""Of one file: what a header of tar can hold in digits."""
+"""Of one file: the maximum that a tar header can hold in digits."""
 MADE_AGAIN = frozenset({"figure.json", "recording.lock", "pins-read.bin", RECORDS})
-"""Files of a run that are not part of it: worked out from the others, or of the moment."""
+"""Files of a run that are not part of it: derived from the others, or temporary."""
 _RUN = r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}"
 _FILE = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,98}"
 RUN_NAME, OBJECT_NAME = re.compile(_RUN), re.compile(r"[0-9a-f]{64}")
@@ -70,14 +70,14 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[SavedRun, ...]
 
     def files(self) -> Iterator[SavedFile]:
-        """All files, in the order in which they follow."""
+        """All files, in order."""
         yield from self.objects
         for run in self.runs:
             yield from run.files
 
 
 def part_of_run(run: Path) -> Iterator[Path]:
-    """The files of a run's folder that belong to it, by name. What somebody else put there is left out."""
+    """The files of a run's folder that belong to it, by name. Foreign files are left out."""
     for path in sorted(run.rglob("*")):
         name = f"{RUNS}/{path.relative_to(run.parent)}"
         kept = _RUN_FILE.fullmatch(name) and path.name not in MADE_AGAIN
@@ -101,8 +101,8 @@ def padding(size_bytes: int) -> int:
 
 
 def checked(contents: Contents) -> Contents:
-    """The same. Raises UserError for what :mod:`saving` never writes: other names, names that come twice,
-    files of another run, lengths that no file has."""
+    """The same. Raises UserError for anything that :mod:`saving` never writes: other names, repeated names,
+    files of another run, impossible lengths."""
     name, count = max(Counter(f.name for f in contents.files()).items(), key=lambda i: i[1], default=("", 0))
     if count > 1:
         raise UserError(f"its list of files has {printable(name[:200])} twice")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing runs of a store into one file for another computer (saved.py says what it holds)."""
+"""Writing runs of a store to one file for another computer (saved.py describes it)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Written:
-    """What was saved: the ids of the runs, the bytes of their files, and of the file that was written."""
+    """What was saved: the ids of the runs, the size of their files in bytes, and that of the written file."""
 
     run_ids: tuple[str, ...]
     size_bytes: int
@@ -33,10 +33,10 @@ class Written:
 
 
 def save(store: Store, run_ids: Iterable[str], to: Path) -> Written:
-    """Writes these runs to the file `to`, which appears when it is whole.
+    """Writes these runs to the file `to`, which appears when it is complete.
 
-    Raises UserError where there is a file already, a run is being recorded or changes meanwhile, or `to`
-    cannot be written; ToolError where the store lacks object what a run needs.
+    Raises UserError if the file exists, a run is being recorded or changes meanwhile, or `to` cannot be
+    written; ToolError if the store lacks an object that a run needs.
     """
     if to.exists():
         raise UserError(f"{to} exists already; nothing is overwritten", hint="another name, or rm it first")
@@ -100,7 +100,7 @@ def _parts(path: Path) -> Iterator[bytes]:
 
 
 def _write(store: Store, contents: Contents, to: BinaryIO) -> None:
-    """The whole archive. Raises UserError where a file is not what the list says any more."""
+    """The whole archive. Raises UserError if a file no longer matches the list."""
     listed = msgspec.json.encode(contents)
     with zstd.module().ZstdFile(to, "wb", level=_LEVEL) as out:
         out.write(saved.header(saved.CONTENTS, len(listed)) + listed + bytes(saved.padding(len(listed))))

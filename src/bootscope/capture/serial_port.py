@@ -13,7 +13,7 @@ from pathlib import Path
 
 _TIOCGSERIAL, _TIOCSSERIAL, _TIOCEXCL, _TIOCNXCL, _TIOCGICOUNT = 0x541E, 0x541F, 0x540C, 0x540D, 0x545D
 _READERS = frozenset({"ser2net", "minicom", "picocom", "microcom", "screen", "tio", "cu"})
-"""Programs that read from a port whenever they have it open; not all of them lock it."""
+"""Programs that read from a port all the time while they have it open; not all of them lock it."""
 _LOW_LATENCY = 1 << 13
 _COUNTERS = ("cts", "dsr", "rng", "dcd", "rx", "tx", "frame", "overrun", "parity", "break", "buffer overrun")
 _FTDI_MS = "latency_timer"
@@ -23,21 +23,21 @@ class Source:
     """Where bytes come from: a file descriptor, and facts about it."""
 
     again = False
-    """Whether to look for it anew when it is gone."""
+    """Whether to open it again when it is gone."""
 
     def open(self) -> int:
         """Opens it. Raises OSError."""
         raise NotImplementedError
 
     def facts(self) -> dict[str, object]:
-        """What is to be known of it, once it is open."""
+        """Facts about it, once it is open."""
         return {}
 
     def heard(self, fd: int, data: bytes) -> None:
-        """Answers what has come, where the other end waits for an answer."""
+        """Answers incoming data, if the other end waits for an answer."""
 
     def closing(self, fd: int) -> dict[str, object]:
-        """What it can tell when it is closed."""
+        """Facts at its closing."""
         return {}
 
 
@@ -68,7 +68,7 @@ class Serial(Source):
         fcntl.ioctl(fd, _TIOCEXCL)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         attributes = termios.tcgetattr(fd)
-        # Raw, 8 bits, no parity; the modem lines are left alone, as they reset some boards.
+        # Raw, 8 bits, no parity; the modem lines stay unchanged, since they reset some boards.
         attributes[0] = attributes[1] = attributes[3] = 0
         attributes[2] = attributes[2] & ~(termios.CSIZE | termios.PARENB | termios.CSTOPB | termios.HUPCL)
         attributes[2] |= termios.CS8 | termios.CREAD | termios.CLOCAL
@@ -83,7 +83,7 @@ class Serial(Source):
         self._facts = {"rate": self.rate or _rate_of(attributes[5]), **self._low_latency(fd)}
 
     def _low_latency(self, fd: int) -> dict[str, object]:
-        """Asks the driver to hand over bytes at once, and tells what came of it."""
+        """Asks the driver to deliver bytes at once, and returns the result."""
         found: dict[str, object] = {}
         with contextlib.suppress(OSError):
             line = bytearray(72)
@@ -110,7 +110,7 @@ class Serial(Source):
 
     def closing(self, fd: int) -> dict[str, object]:
         with contextlib.suppress(OSError):
-            # It would stay as long as anybody has the port open.
+            # Otherwise it would stay as long as anybody has the port open.
             fcntl.ioctl(fd, _TIOCNXCL)
         with contextlib.suppress(OSError):
             counts = bytearray(80)
@@ -121,7 +121,7 @@ class Serial(Source):
 
 
 def _reader_of(path: str) -> str:
-    """The program that listens to a port already, as far as we may see; empty for none."""
+    """The program that already reads a port, as far as we may see; empty for none."""
     port = os.path.realpath(path)
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -4,15 +4,15 @@
     runs/RUN/run.json               what booted, on what
     runs/RUN/boots/001/boot.json    how that boot ended; missing while it is recorded
     runs/RUN/boots/001/stream.bin   and the rest of the raw capture
-    runs/RUN/boots/001/index/       what was made of it, to be thrown away at will (index.py)
+    runs/RUN/boots/001/index/       results derived from it, may be deleted (index.py)
     runs/RUN/measured.json          instead of run.json: boots of a real board (measured.py)
     runs/RUN/import.json            instead of the above: files of the user's own (imported.py)
-    runs/RUN/labels.json            what people say of it (labels.py)
+    runs/RUN/labels.json            people's labels (labels.py)
     objects/SHA256.gz               symbol tables, shared by runs
-    index.sqlite                    for listing; filled from the folders when it is lost
+    index.sqlite                    for listing; rebuilt from the folders if lost
 
-A run folder has a lock that its recorder holds. A boot without boot.json whose recorder is gone was
-cut off (power cut, SIGKILL): it is given a boot.json that says so the next time the store is opened.
+A run folder has a lock that its recorder holds. A boot without boot.json whose recorder is gone was cut off
+(power cut, SIGKILL): it gets a boot.json that says so the next time the store is opened.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _LOCK = "recording.lock"
 
 
 class Store:
-    """The store below `root`, which is made when it is not there.
+    """The store below `root`, which is created if it does not exist.
 
-    `says` is told which runs were passed over for a name. `marks` are the labels of runs that are made.
+    `says` is told which newer runs a name passed over. `marks` are the labels for new runs.
     """
 
     def __init__(
@@ -78,20 +78,20 @@ class Store:
                 self._objects.mkdir(exist_ok=True)
             for grave in root.glob(".removed-*"):
                 shutil.rmtree(grave, ignore_errors=True)
-            with os.scandir(self.runs):  # that it is there does not say that it may be read
+            with os.scandir(self.runs):  # that it exists does not mean that it may be read
                 pass
         except OSError as error:
-            # One that is read-only is there to be read; one that is not there yet cannot be made.
+            # A read-only store can still be read; one that does not exist cannot be created.
             raise access.refused(root, error) from error
 
     # ---- writing ----
 
     def check_writable(self) -> None:
-        """Raises ToolError when nothing can be recorded: to be asked before what takes minutes."""
+        """Raises ToolError when nothing can be recorded: to be called before work that takes minutes."""
         access.check_writable(self.root, self.runs)
 
     def new_run_id(self, system: str, now: datetime) -> str:
-        """Makes the folder of a new run and returns its id: time, system, and a letter if need be."""
+        """Makes the folder of a new run and returns its id: time, system, and a number if needed."""
         self.check_writable()
         base = f"{now:%Y%m%d-%H%M%S}-{system}"
         for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
@@ -107,13 +107,13 @@ class Store:
         return self.runs / self.new_run_id(name, datetime.now().astimezone())
 
     def mark(self, run_id: str) -> None:
-        """Labels a run that was made elsewhere as those are that are made here."""
+        """Gives a run that was made elsewhere the labels of those made here."""
         if self._marks:
             self.label(run_id, self._marks)
 
     @contextlib.contextmanager
     def recording(self, run_id: str) -> Iterator[Path]:
-        """The folder of a run, while its recorder is at work."""
+        """The folder of a run, locked while its recorder is at work."""
         path = self.runs / run_id
         (path / "boots").mkdir(exist_ok=True)
         with (path / _LOCK).open("w") as lock:
@@ -130,7 +130,7 @@ class Store:
         return name
 
     def object(self, name: str) -> bytes:
-        """A blob kept before. Raises ToolError when it is gone or damaged."""
+        """A blob kept before. Raises ToolError when it is missing or damaged."""
         try:
             data = gzip.decompress((self._objects / f"{name}.gz").read_bytes())
         except (OSError, EOFError, zlib.error) as error:
@@ -140,12 +140,12 @@ class Store:
         return data
 
     def label(self, run_id: str, changed: Mapping[str, str]) -> dict[str, str]:
-        """Sets labels of a run, and removes those that are empty; returns what it has then."""
+        """Sets labels of a run, and removes those that are empty; returns the result."""
         self.check_writable()
         return labels.write(self.runs / run_id, changed)
 
     def labels_of(self, run_id: str) -> dict[str, str]:
-        """The labels of a run; none where they cannot be read."""
+        """The labels of a run; empty if they cannot be read."""
         return labels.known(self.runs / run_id)
 
     def remove(self, run_id: str) -> None:
@@ -166,11 +166,11 @@ class Store:
         return (self.runs / run_id).is_dir()
 
     def fetch(self, run_id: str) -> None:
-        """Brings the files of a run to this computer, where the store is on a server."""
+        """Fetches the files of a run to this computer, if the store is on a server."""
 
     def sent_figure(self, run_id: str, *, own: bool) -> str:
-        """The figures that came with a run that is not here, as JSON; empty for none, and with `own` where
-        another program worked them out."""
+        """The figures that came with a run that is not here, as JSON; empty for none, and, with `own`, if
+        another program computed them."""
         return ""
 
     def run_ids(self) -> list[str]:
@@ -201,7 +201,7 @@ class Store:
     def find_id(self, name: str | None) -> str:
         """The id of the run called `name` (naming.py says what names there are).
 
-        Says which newer runs were passed over since they are not complete.
+        Reports newer runs that were passed over because they are not complete.
         Raises UserError when there is none, or more than one.
         """
         found = self.named(name)
@@ -213,11 +213,11 @@ class Store:
         return found.run_id
 
     def named(self, name: str | None) -> naming.Found:
-        """What a name means, and what was passed over for it. Raises UserError as :meth:`find_id`."""
+        """What a name selects, and what was passed over for it. Raises UserError like :meth:`find_id`."""
         return naming.resolve(name, self.run_ids(), lambda run_id: self.summary(run_id).usable)
 
     def newest(self, kind: str) -> str | None:
-        """The newest complete run of a kind; where none is complete, the newest."""
+        """The newest complete run of a kind; if none is complete, the newest."""
         ids = [run_id for run_id in self.run_ids() if self.kind(run_id) == kind]
         return naming.resolve(None, ids, lambda i: self.summary(i).usable).run_id if ids else None
 
@@ -237,7 +237,7 @@ class Store:
             described = folder / BOOT
             if not described.exists() and self.is_recording(path):
                 continue
-            # The recorder may have ended its work between the two looks.
+            # The recorder may have finished between the two checks.
             known = described.exists()
             boot_id = f"{path.name}/{folder.name}"
             info = read_json(described, BootInfo) if known else mark_partial(folder, boot_id)
@@ -249,17 +249,17 @@ class Store:
         return self.summaries_of(self.run_ids())
 
     def summaries_of(self, ids: list[str]) -> list[Summary]:
-        """The same of all runs that are here, whose ids these are."""
+        """The same for these ids, all of runs that are here."""
         rows = self._index.all()
         self._index.forget(sorted(set(rows) - set(ids)))
-        # Written down together: a lost index of many runs is many times faster filled so.
+        # Written together: this rebuilds a lost index of many runs many times faster.
         read = {i: self._read_summary(i) for i in ids if i not in rows}
         if whole := [s for s in read.values() if s.ended not in (RECORDING, DAMAGED)]:
             self._index.put(*whole)
         return [rows[i] if i in rows else read[i] for i in ids]
 
     def summary(self, run_id: str) -> Summary:
-        """A run, from the index if it has it."""
+        """A run, from the index if possible."""
         return self._index.get(run_id) or self._indexed(self._read_summary(run_id))
 
     def _read_summary(self, run_id: str) -> Summary:
@@ -279,7 +279,7 @@ class Store:
         return summary
 
     def _read(self, run_id: str) -> Summary:
-        # Asked first: a recorder that ends while we read must not have its row overwritten by ours.
+        # Checked first: a recorder that ends while we read must not have its row overwritten by ours.
         recording = self.is_recording(self.runs / run_id)
         kind = self.kind(run_id)
         if kind == IMPORTED:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the store holds: runs and boots, and a line about each run."""
+"""The content of the store: runs and boots, and a line about each run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bootscope.core.errors import UserError
 
 RECORDED, IMPORTED, BOARD = "recorded", "imported", "measured"
 RECORDING = "recording"
-"""How a run has ended that is still being recorded."""
+"""The end of a run that is still being recorded."""
 DAMAGED = "damaged"
-"""How a run has ended whose description cannot be read."""
+"""The end of a run whose description cannot be read."""
 _WHY = {
     RECORDING: "it is being recorded",
     BootEnd.PARTIAL: "its recorder was killed",
@@ -31,8 +31,8 @@ _WHY = {
 class Summary:
     """One line of the list of runs; `ended` is how the last boot ended.
 
-    `kind` is `recorded`, `imported` or `measured`; an imported run has a name for a system, and neither board
-    nor build, one of a real board no build.
+    `kind` is `recorded`, `imported` or `measured`; an imported run has a name instead of a system, and
+    neither board nor build; one of a real board has no build.
     """
 
     run_id: str
@@ -48,12 +48,12 @@ class Summary:
 
     @property
     def usable(self) -> bool:
-        """Whether a boot at least came to its end, and nobody is recording it any more."""
+        """Whether at least one boot came to its end, and nobody is recording the run any more."""
         return self.complete > 0 and self.ended != RECORDING
 
     @property
     def failed(self) -> bool:
-        """Whether no boot came to its end, and none will. Of a damaged run nobody can tell."""
+        """Whether no boot came to its end, and none will. Unknown, so False, for a damaged run."""
         return not self.complete and self.ended not in (RECORDING, DAMAGED)
 
     @property
@@ -80,16 +80,16 @@ class StoredBoot:
 
 
 def mark_partial(folder: Path, boot_id: str) -> BootInfo:
-    """Gives a boot whose recorder was killed the description that it lacks.
+    """Gives a boot whose recorder was killed the missing description.
 
-    Where it cannot be written (a full disk), it is only returned.
+    If it cannot be written (a full disk), it is only returned.
     """
     path = folder / record.STREAM
     if path.exists():
         with contextlib.suppress(UserError, OSError):
             stream.trim(path)
     else:
-        path = folder / TAP  # cut off in a record, which its reader minds not
+        path = folder / TAP  # may end in the middle of a record, which its reader accepts
     info = BootInfo(
         boot_id=boot_id,
         number=int(folder.name),
@@ -123,7 +123,7 @@ class MeasuredRun:
 
 
 def of_boots(run_id: str, run: StoredRun | MeasuredRun, recording: bool) -> Summary:
-    """The line about a run of boots, which may be going on."""
+    """The line about a run of boots, which may still be in progress."""
     info, count = run.info, len(run.boots)
     complete = sum(boot.info.complete for boot in run.boots)
     ended = RECORDING if recording else run.boots[-1].info.ended if run.boots else "no boot"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reader of the plugin's binary stream (``native/plugin/stream.h`` is its other half).
 
-A stream is a 64-byte header and a run of records: type (1 byte), payload size (1 byte), stamp as the
-zigzag LEB128 distance in nanoseconds from the record before, payload. The header's committed length
-moves only after a record is whole, and this reader stops at the first record that is not, so a
-stream cut at any byte reads as the records that were whole.
+A stream is a 64-byte header and a sequence of records: type (1 byte), payload size (1 byte), stamp as the
+zigzag LEB128 distance in nanoseconds from the previous record, payload. The header's committed length
+advances only after a record is complete, and this reader stops at the first incomplete one, so a stream cut
+at any byte reads as its complete records.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
 class Decoder:
     """Turns committed stream bytes into records; can be fed as they arrive.
 
-    Records come out in file order. What is left of a record cut in the middle stays in the buffer.
+    Records come out in file order. The rest of a record cut in the middle stays in the buffer.
     """
 
     def __init__(self) -> None:
@@ -197,8 +197,8 @@ class Decoder:
         self._numbers: dict[bytes, int] = {}
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """Yields the records that became whole with `data`."""
-        # A recording has hundreds of thousands of records: no objects beside the records themselves.
+        """Yields the records completed by `data`."""
+        # A recording has hundreds of thousands of records: no objects besides the records themselves.
         buffer = self._buffer + data
         at, time_ns = 0, self._time_ns
         makers, numbers = _MAKERS, self._numbers
@@ -207,7 +207,7 @@ class Decoder:
             while True:
                 kind = buffer[at]
                 size = buffer[at + 1]
-                # As uint does, without the call: nearly all distances have up to three bytes.
+                # Like uint, without the call: nearly all distances have up to three bytes.
                 moved, begin = buffer[at + 2], at + 3
                 if moved >= 0x80:
                     middle = buffer[at + 3]
@@ -224,7 +224,7 @@ class Decoder:
                 payload = buffer[begin:end]
                 record: Record
                 if kind == _SAMPLE:
-                    # The same few addresses come again and again.
+                    # The same few addresses occur again and again.
                     pc = numbers.get(payload)
                     if pc is None:
                         pc = numbers[payload] = uint(payload, 0)[0]
@@ -241,9 +241,9 @@ class Decoder:
 
 
 def committed_bytes(header: bytes) -> int:
-    """How many bytes of whole records follow the header; 0 for a header that is not there yet.
+    """How many bytes of complete records follow the header; 0 for a header that is not there yet.
 
-    Raises UserError when this is no stream or one of a newer version.
+    Raises UserError when this is no stream, or one of a newer version.
     """
     if len(header) < _HEADER.size or header[:8] == bytes(8):
         return 0
@@ -261,12 +261,12 @@ def body(data: bytes) -> bytes:
 
 
 def read(path: Path) -> list[Record]:
-    """All whole records of a stream file. Raises UserError when it is no stream."""
+    """All complete records of a stream file. Raises UserError when it is no stream."""
     return list(Decoder().feed(body(path.read_bytes())))
 
 
 def trim(path: Path) -> None:
-    """Cuts the space that was allocated ahead off a stream that is not written any more."""
+    """Cuts off the space allocated ahead in a stream that is no longer written."""
     with path.open("r+b") as f:
         header = f.read(HEADER_BYTES)
         end = HEADER_BYTES + committed_bytes(header)

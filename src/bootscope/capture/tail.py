@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a stream while somebody writes it."""
+"""Reading a stream while it is being written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bootscope.capture.stream import HEADER_BYTES, committed_bytes
 
 
 class Tail:
-    """Reads what a stream has gained since the last look."""
+    """Reads what was added to a stream since the last read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The raw capture of a real board's console: every read with its moment, and what happened beside.
+"""The raw capture of a real board's console: every read with its moment, and events in between.
 
-A file begins with a line that names the format and its version; records follow, each with its kind (a byte),
-its moment in ns of the host's monotonic clock (8 bytes), the length of what follows (4 bytes), all little
-endian, and that. Kind 1 is bytes as they came, kind 2 an event as JSON with its name under `event`:
+A file begins with a line that names the format and its version; records follow: kind (1 byte), moment in ns
+of the host's monotonic clock (8 bytes), payload length (4 bytes), payload; all little endian. Kind 1 is bytes
+as they came, kind 2 an event as JSON with its name under `event`:
 
   open        listening began: `source`, `rate`, `wall_ns` (the calendar's ns at that moment), `priority`, ...
-  lost, back  the port vanished, and was there again
+  lost, back  the port vanished, and came back
   telnet      telnet's own bytes are among the source's
-  line        `rate` of the line behind the network, where others have set it
-  begin       what came before is from an earlier time: a server or an adapter had kept it
-  closed      listening ended; `counters` of the port where it has some
+  line        `rate` of the line behind the network, if others have set it
+  begin       what came before is older: a server or an adapter had buffered it
+  closed      listening ended; `counters` of the port if it has some
   tapped      `host`: the computer that listened, over ssh; or `refused`: why the one asked for did not
   clock       its clock at a question that went out at `asked_ns` and whose answer was heard at `heard_ns`,
               both on the clock of the computer that records
   power       `what` is on, off or cycle; `at` is call or return
   error       the source could not be opened
 
-A file that was cut off in a record is whole up to there.
+A file that ends in the middle of a record is valid up to there.
 
 History of the format:
   1  2026-11  first version
@@ -41,20 +41,20 @@ from bootscope.core.paths import package_dir
 
 MAGIC = tapper.MAGIC
 MAGIC_FAR = b"bootscope-tap 2\n"
-"""Of a capture that another computer has made, with moments of its own clock."""
+"""Of a capture made by another computer, with moments of its own clock."""
 MAGICS = (MAGIC, MAGIC_FAR)
 _RECORD = tapper.RECORD
-# The package's folder is in the path no longer than it takes to find the package.
+# The package's folder is in the path only while the package is being found.
 _START = (
     "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); import bootscope.capture; del sys.path[0]; "
     f"runpy.run_module({tapper.__name__!r}, run_name='__main__')"
 )
 _LONGEST = 1 << 20
 BITS = 10
-"""On the line for a byte: a start bit, 8 of data, a stop bit."""
+"""Bits on the line for a byte: a start bit, 8 of data, a stop bit."""
 _LATEST_NS = (1 << 62) - 1
 _OURS = frozenset({"telnet", "line", "begin", "power", "tapped"})
-"""The events of the computer that records; those of the one that listens are the others."""
+"""The events of the computer that records; all others are of the one that listens."""
 
 
 def listening(words: Sequence[str]) -> list[str]:
@@ -73,7 +73,7 @@ class Event:
 
 @dataclass
 class Tap:
-    """What a capture holds: bytes with the moments of the reads that brought them, and events.
+    """The content of a capture: bytes with the moments of the reads that brought them, and events.
 
     Read `i` came at `at_ns[i]` and ends before byte `ends[i]` of `data`.
     """
@@ -83,11 +83,11 @@ class Tap:
     ends: array[int] = field(default_factory=lambda: array("q"))
     events: list[Event] = field(default_factory=list)
     whole: bool = True
-    """False when the file was cut off in a record."""
+    """False when the file ends in the middle of a record."""
     early: int = 0
-    """Bytes that came before the boot began, and are not in `data`: an adapter had kept them."""
+    """Bytes that came before the boot began, and are not in `data`: an adapter had buffered them."""
     clock: Offset | None = None
-    """From the clock of another computer that listened to ours; all moments are ours already."""
+    """From the clock of another computer that listened to ours; all moments have been converted to ours."""
 
     def of(self, name: str) -> list[Event]:
         """The events of a name."""
@@ -95,19 +95,19 @@ class Tap:
 
     @property
     def opened(self) -> dict[str, object]:
-        """The facts of the source; empty when it was never opened."""
+        """The facts of the source; empty if it was never opened."""
         return next((event.facts for event in self.of("open")), {})
 
     @property
     def rate(self) -> int:
-        """The line rate in baud; 0 when it is not known."""
+        """The line rate in baud; 0 if unknown."""
         told = (self.opened, *(e.facts for e in self.of("line")))
         rate = next((facts["rate"] for facts in reversed(told) if "rate" in facts), 0)
         return rate if isinstance(rate, int) and 0 <= rate <= 100_000_000 else 0
 
     @property
     def clock_error_ns(self) -> int:
-        """By how much all moments of bytes may be off together, beside those of events of ours."""
+        """The common error of all moments of bytes, compared with those of our events."""
         return self.clock.error_ns if self.clock else 0
 
     @property
@@ -147,12 +147,12 @@ class Decoder:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is left of a record that was begun."""
+        """Whether no incomplete record is left."""
         return not self._rest
 
 
 def read(data: bytes) -> Tap:
-    """A capture, without telnet's own bytes where its source is one of the network.
+    """A capture, without telnet's own bytes if its source is on the network.
 
     Raises UserError when it is none.
     """
@@ -184,8 +184,8 @@ def read(data: bytes) -> Tap:
 
 
 def _begin_ns(tap: Tap) -> int:
-    """Before this moment nothing came that is of this boot: its power was not on yet, or its first byte was
-    still on the line."""
+    """No byte before this moment belongs to this boot: the power was not on yet, or the first byte was still
+    on the line."""
     begun = max((event.at_ns for event in tap.of("begin")), default=0)
     on = [e.at_ns for e in tap.of("power") if e.facts.get("what") == "on" and e.facts.get("at") == "call"]
     byte_ns = BITS * 10**9 // tap.rate if tap.rate else 0
@@ -193,7 +193,7 @@ def _begin_ns(tap: Tap) -> int:
 
 
 def _clock(events: Iterable[Event], last_ns: int) -> Offset | None:
-    """From the clock of the computer that listened to ours; None where that is the same."""
+    """From the clock of the computer that listened to ours; None if they are the same."""
     answers = []
     for event in events:
         asked_ns, heard_ns = (event.facts.get(name) for name in ("asked_ns", "heard_ns"))
@@ -212,7 +212,7 @@ def _ours(there_ns: int, clock: Offset | None) -> int:
 
 
 def record(kind: int, at_ns: int, payload: bytes) -> bytes:
-    """A record as it stands in the file."""
+    """A record as stored in the file."""
     return _RECORD.pack(kind, at_ns, len(payload)) + payload
 
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that listens to a console: reads bytes, stamps each read, writes both to its standard output.
 
-It does nothing else, so that nothing keeps it from reading in time; what the bytes mean is for others. It
-uses serial_port.py and the standard library alone, of Python 3.7 or newer, so that it can also run on the
-computer that the board is connected to (hardware/remote_capture.py). What it writes is described in tap.py.
+It does nothing else, so that nothing delays its reads; the meaning of the bytes is for others. It uses only
+serial_port.py and the standard library of Python 3.7 or newer, so that it can also run on the computer that
+the board is connected to (hardware/remote_capture.py). Its output is described in tap.py.
 
     tapper.py serial PATH [RATE]      a serial port; RATE 0 leaves the port as it is
     tapper.py tcp HOST PORT [RATE [telnet]]
-                                      a port of the network, raw or of a telnet server; with RATE that is set
+                                      a network port, raw or of a telnet server; with RATE, that is set
                                       by RFC 2217
     tapper.py file PATH               a pipe, a pseudo terminal, a file
     tapper.py command WORD...         what a command prints
 
 Each `?` on its standard input is answered by an event `clock`: its moment on this computer's clock. It ends
-when its standard input does, or its source; with `--silence S` in front also when nothing was asked for S
-seconds: a connection that was cut does not end the standard input.
+when its standard input or its source does; with `--silence S` in front also when nothing was asked for S
+seconds: a broken connection does not end the standard input.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ RECORD = struct.Struct("<BQI")
 BYTES, EVENT = 1, 2
 _MOST = 65536
 _AGAIN_S = 0.05
-"""How often a port that vanished is looked for."""
+"""Interval between attempts to open a port that vanished."""
 _DO_COM_PORT, _WONT_COM_PORT = b"\xff\xfd\x2c", b"\xff\xfc\x2c"
 """IAC DO COM-PORT-OPTION and IAC WONT COM-PORT-OPTION, in RFC 2217's numbers."""
 _F_SETPIPE_SZ, _PIPE_BYTES = 1031, 1 << 20
 
 
 def now_ns() -> int:
-    """The clock of all stamps: it never jumps."""
+    """The clock of all stamps, which never jumps."""
     return time.monotonic_ns()
 
 
 def emit(kind: int, at_ns: int, data: bytes) -> None:
-    """Writes a record, whole or not at all: whoever reads them may be behind."""
+    """Writes a record completely or not at all: its reader may be behind."""
     rest = memoryview(RECORD.pack(kind, at_ns, len(data)) + data)
     while rest:
         rest = rest[os.write(1, rest) :]
@@ -67,7 +67,7 @@ def event(name: str, **facts: object) -> None:
 
 
 class Tcp(Source):
-    """A port of the network, raw or with telnet's and RFC 2217's bytes in between, which stay in."""
+    """A network port, raw or with the bytes of telnet and RFC 2217 in between, which stay in."""
 
     again = True
 
@@ -75,7 +75,7 @@ class Tcp(Source):
         self.host, self.port, self.rate, self.telnet = host, port, rate, telnet
         self._socket: socket.socket | None = None
         self._waits = False
-        """Whether the server's question of RFC 2217 is unanswered yet."""
+        """Whether the server's RFC 2217 question is still unanswered."""
         self._asking = b""
 
     def open(self) -> int:
@@ -97,7 +97,7 @@ class Tcp(Source):
         if not self._waits:
             return
         # ser2net from 4.6 on sends nothing of the console until this is answered, or for 4 seconds. It is
-        # never said unasked: where no telnet server is, it would reach the board.
+        # never sent unasked: without a telnet server, it would reach the board.
         self._asking = self._asking + data
         if _DO_COM_PORT in self._asking:
             self._waits = False
@@ -155,7 +155,7 @@ def source_of(words: list[str]) -> Source:
 
 
 class Master:
-    """Who reads what this process writes: the other end of its standard input."""
+    """The reader of this process's output, at the other end of its standard input."""
 
     def __init__(self, silence_s: float = 0.0) -> None:
         self.silence_s = silence_s
@@ -163,13 +163,13 @@ class Master:
 
     @property
     def left_ms(self) -> int | None:
-        """For how long it may be silent; None for ever."""
+        """How long it may still be silent; None for ever."""
         if not self.silence_s:
             return None
         return max(0, int(1000 * (self._asked_s + self.silence_s - time.monotonic())))
 
     def listen(self) -> bool:
-        """Reads what it asks, and answers; False when it is gone."""
+        """Reads its questions, and answers; False when it is gone."""
         data = os.read(0, _MOST)
         self._asked_s = time.monotonic()
         for _ in range(data.count(QUESTION)):
@@ -178,7 +178,7 @@ class Master:
 
 
 def hurry() -> dict[str, object]:
-    """Comes before others on the CPU as far as that is allowed; tells how far, and how late it still is."""
+    """Takes priority on the CPU as far as allowed; returns how far, and the remaining lateness."""
     priority = "normal"
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, -15)
@@ -194,7 +194,7 @@ def hurry() -> dict[str, object]:
 
 
 def _lateness_ns() -> int:
-    """How late this process is when it is woken."""
+    """How late this process is woken."""
     wanted = now_ns() + 1_000_000
     time.sleep(0.001)
     return now_ns() - wanted
@@ -220,7 +220,7 @@ def listen(source: Source, words: list[str], master: Master) -> int:
 
 
 def _read(source: Source, fd: int, master: Master) -> bool:
-    """Reads until there is nothing to read from any more (False) or nobody to read for (True)."""
+    """Reads until the source has nothing more (False) or there is nobody to read for (True)."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     poll.register(0, select.POLLIN)
@@ -246,7 +246,7 @@ def _read(source: Source, fd: int, master: Master) -> bool:
 
 
 def _again(source: Source, master: Master) -> int:
-    """Opens a source that is gone when it is there again; -1 when nobody waits for it any more."""
+    """Reopens a source that is gone once it is back; -1 when nobody waits for it any more."""
     while True:
         ready, _, _ = select.select([0], [], [], _AGAIN_S)
         if (ready and not master.listen()) or master.left_ms == 0:

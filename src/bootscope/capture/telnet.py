@@ -11,7 +11,7 @@ _OPTIONS = range(251, 255)
 
 
 class Telnet:
-    """Takes a conversation apart, however it is cut into pieces."""
+    """Parses a conversation, however it is cut into pieces."""
 
     def __init__(self) -> None:
         self._out = bytearray()
@@ -19,7 +19,7 @@ class Telnet:
         next(self._bytes)
 
     def plain(self, data: bytes) -> bytes:
-        """What is left of `data` without commands; a carriage return's NUL is taken out, too."""
+        """`data` without commands, and without the NUL after a carriage return."""
         self._out = bytearray()
         for byte in data:
             self._bytes.send(byte)
@@ -40,6 +40,6 @@ class Telnet:
             elif command in _OPTIONS:
                 yield
             elif command == _SB:
-                # A doubled byte is data of the option, and its end is the end of all that.
+                # A doubled byte is data of the option; the option ends only at its end mark.
                 while (yield) != _IAC or (yield) != _SE:
                     pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a file of saved runs (saved.py), which may be damaged or hostile: nothing of it is believed."""
+"""Reading a file of saved runs (saved.py), which may be damaged or hostile: none of it is trusted."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from bootscope.core.errors import UserError, printable
 _CHUNK = 1 << 20
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _WINDOW = 27
-"""Of zstd, as a power of two: what its own program takes without being asked."""
+"""zstd's window, as a power of two: the maximum that its own program accepts by default."""
 MOST_TIMES, ALWAYS_BYTES = 1000, 256 << 20
-"""What is unpacked may be so many times as large as the file, and in any case have that many bytes:
-recordings shrink to a half or a tenth, a bomb by more."""
+"""Unpacked data may be this many times as large as the file, and in any case this many bytes: recordings
+shrink to a half or a tenth, a bomb by more."""
 
 
 class Archive:
@@ -39,9 +39,9 @@ class Archive:
         self.size_bytes = whole
 
     def each(self) -> Iterator[tuple[SavedFile, Iterator[bytes]]]:
-        """Every file with its bytes in parts, which have to be taken before the next one.
+        """Every file with its bytes in parts, which must be consumed before the next one.
 
-        Raises UserError where something else follows than the list says, in bytes or hash.
+        Raises UserError if a file differs from the list, in length or hash.
         """
         for file in self.contents.files():
             if self._exactly(saved.BLOCK) != saved.header(file.name, file.size_bytes):
@@ -63,7 +63,7 @@ class Archive:
             raise self._refused(f"{file.name} is not what was saved (its SHA-256 differs)")
 
     def _contents(self) -> Contents:
-        """The list of files, which comes first. Raises UserError for no archive of ours, or a newer one."""
+        """The list of files, which comes first. Raises UserError if the archive is not ours, or is newer."""
         first = self._exactly(saved.BLOCK)
         digits = first[124:135]
         size = int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1
@@ -112,7 +112,7 @@ class Archive:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Archive]:
-    """The file of saved runs at `path`. Raises UserError where it is none, or cannot be read."""
+    """The file of saved runs at `path`. Raises UserError if it is none, or cannot be read."""
     known = zstd.module()
     try:
         with path.open("rb") as f:

@@ -17,8 +17,8 @@ KERNEL, PROGRAMS, AFTER = 0, 1, 2
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """A block of instructions: where, how many, when it was first reached (virtual time), how often it was
-    begun in each stage, and how often of these while the application had the CPU."""
+    """A block of instructions: its address and length, when it was first reached (virtual time), how often it
+    was begun in each stage, and the part of these while the application had the CPU."""
 
     address: int
     instructions: int
@@ -27,14 +27,14 @@ class Block(msgspec.Struct, frozen=True, gc=False):
     own: int = 0
 
     def executed(self, *stages: int) -> int:
-        """Instructions executed in these stages; all when none are named. An upper bound."""
+        """Instructions executed in these stages; in all if none are named. An upper bound."""
         wanted = stages or range(len(self.counts))
         return self.instructions * sum(self.counts[s] for s in wanted if s < len(self.counts))
 
 
 @dataclass(frozen=True)
 class Usage:
-    """All blocks by address; `lost` translations of blocks found no room."""
+    """All blocks by address; `lost` translations of blocks did not fit."""
 
     stages: int
     lost: int
@@ -42,7 +42,7 @@ class Usage:
 
 
 def read(path: Path) -> Usage:
-    """Raises UserError when the file is not there, or is no such file or a damaged one."""
+    """Raises UserError when the file does not exist, is another kind of file, or is damaged."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def _usage(data: bytes) -> Usage:
         return value
 
     stages, count, lost = number(), number(), number()
-    # A block takes at least one byte a number: what says that there are more is damaged.
+    # Each number of a block takes at least one byte: a file that claims more is damaged.
     if count * (4 + stages) > len(data) - at:
         raise IndexError
     found, address = [], 0

@@ -2,7 +2,7 @@
 """The one error tree.
 
 Library code raises; only :func:`bootscope.cli.main.main` turns an error into an exit code.
-Whatever is not in this tree is a bug and shows its trace.
+Anything outside this tree is a bug and shows its traceback.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 
 class BootscopeError(Exception):
-    """Base of all expected errors: a message in one line and, if there is one, a way out."""
+    """Base of all expected errors: a message in one line and, if there is one, a hint."""
 
     exit_code = 1
 
@@ -23,7 +23,7 @@ class BootscopeError(Exception):
 
 
 class UserError(BootscopeError):
-    """Something the user asked for or wrote that cannot be done as it stands."""
+    """A request or setting of the user that cannot be carried out as it is."""
 
     exit_code = 2
 
@@ -35,13 +35,13 @@ class BoardError(BootscopeError):
 
 
 class ToolError(BootscopeError):
-    """A program, a file system or a download of the world outside failed."""
+    """A program, a file system or a download outside of bootscope failed."""
 
     exit_code = 3
 
 
 class CommandError(ToolError):
-    """A program that was started and ended with a failure; `status` is below 0 for a signal."""
+    """A program failed after it was started; `status` is negative for a signal."""
 
     def __init__(self, message: str, status: int, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -53,11 +53,11 @@ class SpaceError(ToolError):
 
 
 class LostClusterError(ToolError):
-    """The scheduler of a cluster is gone: nothing can be built or booted until it is back."""
+    """A cluster's scheduler is gone: nothing can be built or booted until it is back."""
 
 
 class StepError(ToolError):
-    """A step of a build that cannot be done as requested, and would fail again.
+    """A build step that cannot be done as requested, and would fail again.
 
     `log` is the path of its full output, if there is any.
     """
@@ -68,7 +68,7 @@ class StepError(ToolError):
 
 
 class SymbolError(UserError):
-    """Kconfig symbols (`names`) that did not come out as they were asked for."""
+    """Kconfig symbols (`names`) that did not get the requested values."""
 
     def __init__(self, message: str, names: tuple[str, ...], *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -76,15 +76,15 @@ class SymbolError(UserError):
 
 
 _MOST_LISTED = 50
-"""Names that a hint lists; more than that nobody reads."""
+"""The number of names in a hint; nobody reads more."""
 
 _LIKE, _NEAR = 0.65, 0.1
-"""How like a name must be (1 is the same) to be meant, and how near to the likest one."""
+"""The minimum similarity of a suggested name (1 is equal), and its maximum distance from the best one."""
 
 
 def unknown(what: str, name: str, known: list[str], lists: str = "") -> UserError:
-    """The error for a name that does not exist: it says which was probably meant, and those that do exist;
-    of many some, and the command `lists` that has them all."""
+    """The error for a name that does not exist: it suggests what was probably meant, and lists the existing
+    names; of many only some, with the command `lists` that shows all."""
     like = similar(name, known)
     listed = ", ".join(sorted(known)[:5] if len(known) > _MOST_LISTED else sorted(known))
     if len(known) > _MOST_LISTED:
@@ -98,9 +98,9 @@ def unknown(what: str, name: str, known: list[str], lists: str = "") -> UserErro
 
 
 def similar(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three of the known names that are like one that was typed, the likest first; those that are much
-    less like it than the first are left out."""
-    # Only who mistypes waits for this module.
+    """Up to three of the known names that are similar to a typed one, the most similar first; names that are
+    much less similar than the first are left out."""
+    # Only after a typing error is this module loaded.
     from difflib import SequenceMatcher, get_close_matches
 
     lower, typed = {other.lower(): other for other in known}, name.lower()[:100]
@@ -110,10 +110,10 @@ def similar(name: str, known: Iterable[str]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """`text` with everything a terminal might act on made visible."""
+    """`text` with everything escaped that a terminal might act on."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def to_stderr(text: str) -> None:
-    """Tells a person something that is no result."""
+    """Shows a person a message that is not a result."""
     print(f"bootscope: {printable(text)}", file=sys.stderr, flush=True)

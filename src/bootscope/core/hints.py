@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do about something that is missing, in commands that work here: in a checkout or without one.
+"""How to get missing things, as commands that work here: in a checkout or without one.
 
 System packages are named as Debian and Ubuntu name them.
 """
@@ -13,12 +13,12 @@ from collections.abc import Iterable
 from bootscope.core.paths import is_installed
 
 REINSTALL = "this copy of bootscope is incomplete; install it again, for example: pipx reinstall bootscope"
-"""For files of ours that are not where they should be."""
+"""For our own files that are missing."""
 _SETUP = "run 'make setup', or: "
 
 
 def apt(packages: Iterable[str], suite: str = "") -> str:
-    """The command that installs packages, of a suite of its own where one is named."""
+    """The command that installs packages, from a particular suite if one is named."""
     root = "" if os.geteuid() == 0 else "sudo "
     names = " ".join(dict.fromkeys(packages))
     return f"{root}apt-get install {f'-t {suite} ' if suite else ''}{names}"
@@ -30,7 +30,7 @@ def packages(*names: str) -> str:
 
 
 def newer_suite() -> str:
-    """The suite with a QEMU that is new enough, where the distribution's own is too old; else ''."""
+    """The suite with a QEMU that is new enough, if the distribution's own is too old; else ''."""
     try:
         release = platform.freedesktop_os_release()
     except OSError:
@@ -56,7 +56,7 @@ def server() -> str:
 
 
 def pictures() -> str:
-    """How to get what PNG and PDF of `bootscope report` need."""
+    """How to get what PNG and PDF output of `bootscope report` needs."""
     if is_installed():
         return "pipx inject bootscope typst, or install bootscope[pictures]; SVG needs nothing"
     return "make setup, or: pip install typst; SVG needs nothing"

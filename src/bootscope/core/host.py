@@ -9,7 +9,7 @@ import platform
 
 
 def host_facts() -> dict[str, str]:
-    """What machine this is, for the provenance of figures. No names of people or hosts."""
+    """A description of this machine, for the provenance of figures. No names of people or hosts."""
     facts = {
         "system": platform.platform(),
         "python": platform.python_version(),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C, a plain 'kill' and a closed terminal: all end the command in the same way, and none is lost.
 
-Python turns a signal into KeyboardInterrupt wherever it happens to be, also in code whose errors it only
-prints (its own work after a fork, finalizers) or wraps into others (the making of classes). A search of an
-hour then runs on, or ends as if it had a bug.
+Python raises KeyboardInterrupt wherever it happens to be, including code whose errors it only prints (its own
+work after a fork, finalizers) or wraps in others (the creation of classes). An hour's search would then
+continue, or end as if it had a bug.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _AGAIN_S = 0.02
 
 class _State:
     number = 0
-    """The last signal that has come, whatever became of it; 0 for none."""
+    """The last signal received, whatever its effect; 0 for none."""
     holding = 0
     held = False
 
@@ -30,7 +30,7 @@ _state = _State()
 
 
 def install() -> None:
-    """Lets the signals raise KeyboardInterrupt, except those that the caller ignores (nohup)."""
+    """Makes the signals raise KeyboardInterrupt, except those that the caller ignores (nohup)."""
     for number in SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
@@ -56,7 +56,7 @@ def holding() -> Iterator[None]:
         yield
     finally:
         _state.holding -= 1
-        # Also when the block failed: who asked us to end is not interested in why.
+        # Even if the block failed: a user who asked us to end does not need the reason.
         if _state.held and not _state.holding:
             _state.held = False
             raise KeyboardInterrupt
@@ -71,7 +71,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _not_lost(error: sys.UnraisableHookArgs) -> None:
-    """Sends the signal once more, a moment later, when Python has thrown its exception away."""
+    """Sends the signal again, a moment later, if Python has discarded its exception."""
     if not issubclass(error.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(error)
         return
@@ -83,5 +83,5 @@ def _not_lost(error: sys.UnraisableHookArgs) -> None:
 def _send() -> None:
     ident = threading.main_thread().ident
     if ident is not None:
-        # The same one: the caller may ignore others.
+        # The same signal: the caller may ignore others.
         signal.pthread_kill(ident, _state.number)

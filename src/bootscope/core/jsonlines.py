@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of JSON lines that are only added to. A line that was cut off by a power cut or a kill counts for
-nothing."""
+"""Append-only files of JSON lines. An incomplete line, after a power cut or a kill, is ignored."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ Line = TypeVar("Line", bound=msgspec.Struct)
 
 
 class JsonLines(Generic[Line]):
-    """The file at `path`, each line of it a `kind`."""
+    """The file at `path`, with a `kind` in each line."""
 
     def __init__(self, path: Path, kind: type[Line]) -> None:
         self.path = path
         self._kind = kind
 
     def read(self) -> list[Line]:
-        """All lines that are whole; none where there is no file. Raises ToolError when it cannot be read."""
+        """All complete lines; empty if there is no file. Raises ToolError when it cannot be read."""
         return self.after(0)[0]
 
     def after(self, begin: int, most: int = -1) -> tuple[list[Line], int]:
-        """The lines from byte `begin` on, of `most` bytes at most, and the byte after the last whole one.
+        """The lines from byte `begin` on, in at most `most` bytes, and the byte after the last complete one.
 
-        Raises ToolError as :meth:`read` does.
+        Raises ToolError like :meth:`read`.
         """
         try:
             with self.path.open("rb") as f:
@@ -49,13 +48,13 @@ class JsonLines(Generic[Line]):
         return found, begin + data.rfind(b"\n") + 1
 
     def add(self, line: Line) -> None:
-        """Adds a line, which is on the disk afterwards. Raises ToolError when it cannot be written."""
+        """Appends a line and syncs it to disk. Raises ToolError when it cannot be written."""
         data = msgspec.json.encode(line) + b"\n"
         try:
             self.path.parent.mkdir(exist_ok=True)
             with self.path.open("a+b") as f:
                 fcntl.flock(f, fcntl.LOCK_EX)
-                # What a killed writer left must not swallow this line.
+                # The rest of a killed writer's line must not swallow this one.
                 if f.seek(0, os.SEEK_END) and not self._ends_whole(f.tell()):
                     data = b"\n" + data
                 f.write(data)

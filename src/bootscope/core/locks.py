@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks that say that somebody is at work: they end with the process that holds them, however it ends."""
+"""Locks that show that a process is at work: they end with it, however it ends."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def is_held(path: Path) -> bool | None:
-    """Whether a process holds the lock of that file; None where there is no such file. Nothing is written.
+    """Whether a process holds the lock of that file; None if there is no such file. Nothing is written.
 
-    Raises OSError where the file cannot be opened.
+    Raises OSError if the file cannot be opened.
     """
     try:
         with path.open() as lock:

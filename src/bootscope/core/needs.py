@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each part of bootscope needs of this machine, and whether that is there.
+"""What each part of bootscope needs on this machine, and whether that is present.
 
-The parts build on each other: who boots emulated boards also reads logs, who builds systems also boots them.
+The parts build on each other: booting emulated boards includes reading logs, building systems includes
+booting.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ PYTHON_PACKAGES = ("rich", "jinja2", "msgspec", "pyelftools", "platformdirs", "c
 SERVER_PACKAGES = ("starlette", "uvicorn")
 """What `bootscope serve` needs; no other verb does."""
 PICTURE_PACKAGES = ("typst",)
-"""What PNG and PDF of `bootscope report` need; its other formats do not."""
+"""What PNG and PDF output of `bootscope report` needs; its other formats do not."""
 CLUSTER_PACKAGES = ("distributed",)
 """What --cluster needs."""
 SHARE_PACKAGES = ("fsspec",)
-"""What BOOTSCOPE_SHARE needs, and BOOTSCOPE_STORE where it is a URL."""
+"""What BOOTSCOPE_SHARE needs, and BOOTSCOPE_STORE if it is a URL."""
 STORE_BYTES, CARD_BYTES, BUILD_BYTES = 1 << 30, 2 << 30, 8 << 30
 
 REAL = ("sigrok-cli", "unsquashfs")
@@ -42,7 +43,7 @@ IMAGES = ("mkimage", "fdtput", "sfdisk", "mkfs.vfat", "mcopy", "mksquashfs")
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is needed: found or not, in which version, how to get it (`package`: by apt)."""
+    """One requirement: found or not, its version, how to get it (`package`: by apt)."""
 
     name: str
     found: str
@@ -55,7 +56,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of bootscope: its verbs, and what they need beside what the part `before` needs."""
+    """A part of bootscope: its verbs, and what they need in addition to the part `before`."""
 
     name: str
     title: str
@@ -66,7 +67,7 @@ class Part:
 
 @dataclass(frozen=True)
 class State:
-    """A part on this machine. It works when nothing is missing, here or in the parts that it builds on."""
+    """A part on this machine. It works if nothing is missing, here or in the parts that it builds on."""
 
     part: Part
     checks: list[Check]
@@ -74,7 +75,7 @@ class State:
 
     @property
     def missing(self) -> list[Check]:
-        """What is needed and not good, of this part alone."""
+        """Requirements that are not met, of this part alone."""
         return [check for check in self.checks if check.required and not check.good]
 
     @property
@@ -126,7 +127,7 @@ def _chain(archs: Sequence[Architecture]) -> list[str]:
 
 
 def _building(archs: Sequence[Architecture]) -> list[Check]:
-    """Boards of other architectures than the first have systems of which some part is compiled."""
+    """Boards of architectures other than the first have systems that are partly compiled."""
     more = archs[1:]
     before = (*HOST, *IMAGES, *REAL)
     others = [name for name in HOST_TOOLS if name not in before]
@@ -163,7 +164,7 @@ _FILES = {
     "python headers": ("usr/include/python3*/Python.h", "python3-dev", "builds U-Boot's tools"),
     "setuptools": ("usr/lib/python3/dist-packages/setuptools", "python3-setuptools", "builds U-Boot's tools"),
 }
-"""Name -> a path below / of which one match is enough, its package, what it is for."""
+"""Name -> a path below / for which one match is enough, its package, its purpose."""
 _EMULATED_FILES = ("C library headers", "archive's keys")
 
 
@@ -175,7 +176,7 @@ def _cross_library(arch: Architecture) -> Check:
 
 
 def _python_package(name: str, only_for: str = "", hint: str = "") -> Check:
-    """A Python package; `only_for` is the one verb that needs it, where others do without."""
+    """A Python package; `only_for` is the only verb that needs it, if there is just one."""
     version = ""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         version = importlib.metadata.version(name)
@@ -204,7 +205,7 @@ def _there(found: bool) -> str:
 
 
 def _folder(path: Path, what: str, needed_bytes: int) -> Check:
-    """Whether `path`, which may not exist yet, can be written to, and the room on its disk."""
+    """Whether `path`, which may not exist yet, is writable, and the free space on its disk."""
     there = next(p for p in (path, *path.parents) if p.exists())
     variable = f"BOOTSCOPE_{'STORE' if what == 'store' else 'CACHE'}"
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where bootscope keeps things.
 
-Two roots: the *store* (recorded boots, never thrown away by us) and the *cache* (sources and built
-images, can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them.
-``BOOTSCOPE_STORE`` may be a URL: then the folder is what this computer keeps of that store.
-``BOOTSCOPE_SHARE`` is the URL of a second cache, behind that of this computer.
+Two roots: the *store* (recorded boots, never deleted by us) and the *cache* (sources and built images, which
+can be made again). ``BOOTSCOPE_STORE`` and ``BOOTSCOPE_CACHE`` override them. ``BOOTSCOPE_STORE`` may be a
+URL: then the folder is this computer's copy of that store. ``BOOTSCOPE_SHARE`` is the URL of a second cache,
+behind that of this computer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def store_dir() -> Path:
-    """The folder of recorded runs on this computer, also where the store is on a server; not made here."""
+    """The folder of recorded runs on this computer, even if the store is on a server; not created here."""
     override = os.environ.get("BOOTSCOPE_STORE")
     own = Path(platformdirs.user_data_dir("bootscope"))
     if url := store_url():
@@ -31,13 +31,13 @@ def store_dir() -> Path:
 
 
 def store_url() -> str:
-    """The URL of the store on a server; empty where it is a folder."""
+    """The URL of the store on a server; empty if it is a folder."""
     override = os.environ.get("BOOTSCOPE_STORE", "")
     return override if _URL.match(override) and not override.startswith(_FILE) else ""
 
 
 def cache_dir() -> Path:
-    """The folder of sources and builds; not made here."""
+    """The folder of sources and builds; not created here."""
     override = os.environ.get("BOOTSCOPE_CACHE")
     return Path(override) if override else Path(platformdirs.user_cache_dir("bootscope"))
 
@@ -58,7 +58,7 @@ def is_installed() -> bool:
 
 
 def data_dir() -> Path:
-    """The folder that holds native/, docs/, ci/ and LICENSES/: a checkout, or where a wheel has them."""
+    """The folder that holds native/, docs/, ci/ and LICENSES/: a checkout, or its counterpart in a wheel."""
     return package_dir() / "data" if is_installed() else package_dir().parent.parent
 
 
@@ -78,5 +78,5 @@ def agent_source_dir() -> Path:
 
 
 def steady_source() -> Path:
-    """The C source of the library for file systems that must come out the same each time."""
+    """The C source of the library that makes file systems come out the same each time."""
     return data_dir() / "native" / "steady" / "steady.c"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one door to child processes.
+"""All child processes are started here.
 
-Every child gets its own process group (so that it can be ended with all it started), dies with us,
-reads nothing from our terminal, and has its output either captured or written to a log file.
+Every child gets its own process group (so that it can be ended with all its descendants), dies with us, reads
+nothing from our terminal, and has its output either captured or written to a log file.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _HARMLESS = ("HOME", "TMPDIR", "USER", "LOGNAME", "http_proxy", "https_proxy", "
 
 @dataclass(frozen=True)
 class Finished:
-    """A child that has ended: exit status, where captured its output, and how long it and all that it
-    waited for were on CPUs."""
+    """A child that has ended: its exit status, its output if captured, and the CPU time of it and of all
+    children that it waited for."""
 
     status: int
     output: str
@@ -55,14 +55,14 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def build_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment for builds: nothing of ours that could change what is built (a sourced SDK
-    sets compilers and flags), only what programs need to run at all."""
+    """The environment for builds: nothing of ours that could change the result (a sourced SDK sets compilers
+    and flags), only what programs need to run at all."""
     kept = {name: value for name, value in os.environ.items() if name in _HARMLESS}
     return {**kept, **_FIXED, "PATH": search_path(), **extra}
 
 
 def search_path() -> str:
-    """Where programs are looked for: also where Debian keeps mkfs, which is not in a user's PATH."""
+    """Where programs are searched: also where Debian keeps mkfs, which is not in a user's PATH."""
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join([*path, *(p for p in ("/usr/local/sbin", "/usr/sbin", "/sbin") if p not in path)])
 
@@ -79,7 +79,7 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Starts a child and returns at once; `env` is its whole environment (default: :func:`environment`).
 
-    One that `outlives` us ends by itself, when its standard input does. Raises ToolError when it cannot be
+    One that `outlives` us ends by itself when its standard input does. Raises ToolError when it cannot be
     started.
     """
     if cwd and not cwd.is_dir():
@@ -113,8 +113,8 @@ def spawn(
 def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
     """Ends a child and everything in its process group; harmless when it has ended already."""
     if child.poll() is not None:
-        return  # its number may belong to somebody else by now
-    # The second signal is for what did not listen to the first, also when the child itself did.
+        return  # its id may have been reused by now
+    # The second signal is for processes that ignored the first, even if the child itself did not.
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, number)
@@ -123,7 +123,7 @@ def end(child: subprocess.Popen[bytes], grace_s: float = 2.0) -> None:
 
 
 def first_bytes(command: Sequence[str | Path], most: int) -> bytes:
-    """At most `most` bytes of what a command prints; it is ended then. What it says of faults is dropped."""
+    """At most `most` bytes of a command's output; then it is ended. Its error output is dropped."""
     child = spawn(command, stderr=subprocess.DEVNULL)
     assert child.stdout
     try:
@@ -155,7 +155,7 @@ def run(
     child = spawn(command, cwd=cwd, env=env)
     late = threading.Event()
     watchdog = threading.Timer(timeout_s, _end_late, (child, late))
-    watchdog.daemon = True  # an interrupt at its start must not let us wait for its end
+    watchdog.daemon = True  # after an interrupt at its start we must not wait for its end
     assert child.stdout
     try:
         watchdog.start()
@@ -180,7 +180,7 @@ def run(
 def _read(
     output: IO[bytes], command: Sequence[str | Path], log: Path | None, on_line: Callable[[str], None] | None
 ) -> list[str]:
-    """The lines of a child's output, which are logged and told as they come."""
+    """The lines of a child's output, logged and passed on as they come."""
     lines: list[str] = []
     with log.open("ab") if log else contextlib.nullcontext() as sink:
         if sink:
@@ -195,11 +195,11 @@ def _read(
 
 
 def _cpu_ns(child: subprocess.Popen[bytes]) -> int:
-    """Waits for the end of a child and says how long it was on CPUs, as long as that can be asked."""
+    """Waits for a child's end and returns its CPU time, read just before that can no longer be queried."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         fields = Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()
-        # proc(5): utime, stime, cutime and cstime are the fields 14 to 17, of which the first two are gone.
+        # proc(5): utime, stime, cutime and cstime are fields 14 to 17; the first two are removed here.
         return sum(map(int, fields[11:15])) * 10**9 // os.sysconf("SC_CLK_TCK")
     return 0
 
@@ -222,8 +222,8 @@ _ECHO = re.compile(r"make(\[\d+\])?: \*\*\* .*\bError \d+$")
 
 
 def _telling(lines: Sequence[str]) -> list[str]:
-    """The lines that say what went wrong. Several jobs write at once, so that they need not be the last."""
+    """The lines that say what went wrong. Several jobs write at once, so they need not be the last."""
     tail = [line for line in lines if line.strip()][-_LOOKED_AT:]
-    # That a make above another one failed as well tells nothing.
+    # That an outer make failed as well is not informative.
     told = [line for line in tail if _COMPLAINT.search(line) and not _ECHO.match(line)]
     return (told or tail)[-_TOLD:]

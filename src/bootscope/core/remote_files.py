@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files at a URL: a share (file:///srv/boots), an object store (s3://bucket/folder), whatever fsspec knows.
 
-A file that was sent is looked at afterwards: a server that says it has taken it may have lost it.
+An uploaded file is checked afterwards: a server that claims to have stored it may have lost it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class MissingFileError(ToolError):
 
 
 def is_url(name: str) -> bool:
-    """Whether a name is that of a file somewhere else."""
+    """Whether a name is the URL of a file."""
     return _URL.match(name) is not None
 
 
 def upload(path: Path, url: str) -> None:
-    """Sends a file, which replaces what is there. Raises ToolError where it is refused or not there then."""
+    """Uploads a file, replacing an existing one. Raises ToolError if that is refused or the file is lost."""
     fs, there = _at(url)
     try:
         if _is_local(fs):
@@ -49,7 +49,7 @@ def upload(path: Path, url: str) -> None:
 
 
 def download(url: str, to: Path) -> None:
-    """Fetches a file. Raises MissingFileError where there is none, ToolError where it cannot be had."""
+    """Downloads a file. Raises MissingFileError if there is none, ToolError if it cannot be read."""
     fs, there = _at(url)
     try:
         fs.get_file(there, str(to))
@@ -60,8 +60,8 @@ def download(url: str, to: Path) -> None:
 
 
 def listing(url: str) -> dict[str, str]:
-    """The files of a folder at a URL -> a mark that is another one when the file was replaced; empty where
-    there is no such folder. Raises ToolError where it cannot be read."""
+    """The files of a folder at a URL -> a mark that changes when the file is replaced; empty if there is no
+    such folder. Raises ToolError if it cannot be read."""
     fs, there = _at(url)
     try:
         fs.invalidate_cache()
@@ -80,9 +80,9 @@ def listing(url: str) -> dict[str, str]:
 
 
 def read_all(urls: Sequence[str]) -> list[bytes | None]:
-    """What small files at URLs of one server hold, in their order; None for one that is not there.
+    """The content of small files at URLs of one server, in their order; None for a missing file.
 
-    Raises ToolError where one cannot be read.
+    Raises ToolError if one cannot be read.
     """
     if not urls:
         return []
@@ -93,7 +93,7 @@ def read_all(urls: Sequence[str]) -> list[bytes | None]:
         found = fs.cat(paths, on_error="return")
     except Exception as error:
         raise _refused(urls[0], "be read", error) from error
-    # A server may answer with the paths a little otherwise written; the order is kept.
+    # A server may spell the paths slightly differently in its answer; the order is kept.
     held = dict(zip(paths, found.values(), strict=True)) if len(found) == len(paths) else found
     for url, path in zip(urls, paths, strict=True):
         said = held.get(path)
@@ -103,7 +103,7 @@ def read_all(urls: Sequence[str]) -> list[bytes | None]:
 
 
 def remove(url: str) -> None:
-    """Removes a file; one that is not there is none. Raises ToolError where that is refused."""
+    """Removes a file; a missing one is ignored. Raises ToolError if that is refused."""
     fs, there = _at(url)
     try:
         fs.rm_file(there)
@@ -115,7 +115,7 @@ def remove(url: str) -> None:
 
 
 def _at(url: str) -> tuple[Any, str]:
-    """The file system and the path on it. Raises UserError where a package for it is missing."""
+    """The file system and the path on it. Raises UserError if a package for it is missing."""
     if importlib.util.find_spec("fsspec") is None:
         raise UserError(f"{_shown(url)} needs the Python package fsspec", hint=hints.share("fsspec"))
     import fsspec
@@ -138,7 +138,7 @@ def _is_local(fs: Any) -> bool:
 
 
 def _copy(path: Path, to: Path) -> None:
-    """Into a folder that others write into, too: whole or not at all."""
+    """Copies into a folder that others also write to: completely or not at all."""
     to.parent.mkdir(parents=True, exist_ok=True)
     new = to.with_name(f".{to.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
@@ -159,5 +159,5 @@ def _denied(error: Exception) -> bool:
 
 
 def _shown(url: str) -> str:
-    """A URL as it may be shown: without a password in it."""
+    """A URL without its password, for display."""
     return printable(re.sub(r"//[^/@]*@", "//", url))

@@ -22,14 +22,14 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Sourced(Setting, frozen=True):
-    """A number and where it comes from; a number without a source is a guess nobody can check."""
+    """A number and its source; a number without a source is a guess nobody can check."""
 
     value: int
     source: str
 
 
 def as_toml(value: object) -> str:
-    """A value in TOML, which for texts, numbers and lists is what JSON writes, but for one character."""
+    """A value in TOML: the same as JSON for texts, numbers and lists, except for one character."""
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")
 
 
@@ -39,8 +39,8 @@ def names_in(folder: Path) -> list[str]:
 
 
 def find(what: str, name: str, folder: Path) -> Path:
-    """The file of the `what` (board, system) called `name` in `folder`; a name that ends in .toml is a
-    path of the user's own. Raises UserError for a name that does not exist, naming those that do."""
+    """The file of the `what` (board, system) called `name` in `folder`; a name that ends in .toml is a path
+    of the user's own. Raises UserError for an unknown name, and lists those that exist."""
     if name.endswith(".toml"):
         return Path(name)
     if name not in names_in(folder):
@@ -49,9 +49,9 @@ def find(what: str, name: str, folder: Path) -> Path:
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """What is in a TOML file, and its text.
+    """The content of a TOML file, and its text.
 
-    Raises UserError when it cannot be read or is no TOML, with line and column.
+    Raises UserError when it cannot be read or is not TOML, with line and column.
     """
     try:
         text = path.read_bytes().decode()
@@ -75,12 +75,12 @@ _SAID = {
     "Cannot declare": "duplicate table or key",
     "Cannot overwrite": "duplicate key",
 }
-"""How tomllib's messages begin, and what we say."""
+"""The beginnings of tomllib's messages, and ours."""
 _SPOT = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
 def _no_toml(path: Path, text: str, said: str) -> UserError:
-    """The error for what tomllib `said` of a file, with place and line."""
+    """The error for tomllib's message `said` about a file, with place and line."""
     match, lines = _SPOT.fullmatch(said), text.split("\n")
     if not match:
         return UserError(f"{path}: not valid TOML: {printable(_plain(said))}")
@@ -95,7 +95,7 @@ def _no_toml(path: Path, text: str, said: str) -> UserError:
 
 
 def expected(path: Path, key: str, what: str) -> UserError:
-    """The error for a value in a file that is not `what` was expected; `key` is dotted."""
+    """The error for a value in a file other than `what` was expected; `key` is dotted."""
     return UserError(f"{spot(path, key.split('.'))}: {key}: expected {what}")
 
 
@@ -105,8 +105,8 @@ def load(
     examples: Mapping[str, str] | None = None,
     old_names: Mapping[str, str] | None = None,
 ) -> T:
-    """Reads `path` as a `kind`; `examples` are lines of TOML by the name of the table they stand in,
-    `old_names` are former names of top-level keys, with their names now.
+    """Reads `path` as a `kind`; `examples` are lines of TOML by the name of their table, `old_names` are
+    former names of top-level keys, with their current names.
 
     Raises UserError as :func:`read_toml` does, and when the file has a wrong type, an unknown key
     or a missing value: the message names file, line, key and what was expected.
@@ -128,7 +128,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 def _wrong(
     path: Path, text: str, table: dict[str, Any], kind: type[T], said: str, examples: Mapping[str, str]
 ) -> UserError:
-    """The error for what msgspec `said` of a table."""
+    """The error for msgspec's message `said` about a table."""
     match = _AT.match(said)
     what, at = (match["what"], match["key"] or "") if match else (said, "")
     steps = _resolved(table, kind, said, [name or number for name, number in _STEP.findall(at)])
@@ -145,8 +145,8 @@ def _wrong(
 
 
 def _keys(kind: type, steps: Sequence[str]) -> set[str]:
-    """The keys that a table may have at these steps into a `kind`; empty where it may have any."""
-    # Only who mistypes waits for this module.
+    """The keys that a table at these steps into a `kind` may have; empty if it may have any."""
+    # Only after a typing error is this module loaded.
     from msgspec import inspect
 
     here: list[inspect.Type] = [inspect.type_info(kind)]
@@ -163,8 +163,8 @@ def _keys(kind: type, steps: Sequence[str]) -> set[str]:
 
 
 def _resolved(table: Any, kind: type[T], said: str, steps: list[str]) -> list[str]:
-    """The steps to a value with names where msgspec says only `...`, of a table with free names: each is
-    tried as the only one there, until what is said is the same."""
+    """The steps to a value, with the names of table entries for which msgspec says only `...`: each entry is
+    tried alone until the message is the same."""
     whole, inner = table, table
     for position, step in enumerate(steps):
         if step == "...":
@@ -175,7 +175,7 @@ def _resolved(table: Any, kind: type[T], said: str, steps: list[str]) -> list[st
 
 
 def _same(whole: Any, path: list[str], name: str, kind: type[T], said: str) -> bool:
-    """Whether msgspec says the same when `name` is the only one in the table at `path`."""
+    """Whether msgspec's message is the same when `name` is the only entry of the table at `path`."""
     try:
         msgspec.convert(_only(whole, path, name), kind)
     except msgspec.ValidationError as error:
@@ -193,7 +193,7 @@ def _only(table: Any, path: list[str], name: str) -> Any:
 
 
 def _kinds(what: str) -> str:
-    """For an unknown `kind`, those there are."""
+    """For an unknown `kind`, the existing ones."""
     if not what.startswith("Invalid value"):
         return ""
     tags = [str(c.__struct_config__.tag) for c in Setting.__subclasses__() if c.__struct_config__.tag]
@@ -204,12 +204,12 @@ _TYPES = {
     "str": "a string in quotes", "int": "a whole number", "float": "a number", "bool": "true or false",
     "array": "a list", "object": "a table", "null": "nothing",
 }  # fmt: skip
-"""msgspec's words for types, and those of people."""
+"""msgspec's words for types, and plain ones."""
 _TYPED = re.compile(r"`((?:\w+)(?: \| \w+)*)`")
 
 
 def _plain(what: str) -> str:
-    """msgspec's words in ours: lower-case start, 'key' for 'field', types as people call them."""
+    """msgspec's message in our words: lower-case start, 'key' for 'field', plain names of types."""
     what = what.replace("Object contains unknown field", "unknown key")
     what = what.replace("Object missing required field", "missing value for")
     if what.startswith("Expected"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of msgspec, made ready for threads."""
+"""Prepares msgspec types for threads."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import msgspec
 
 
 def ready() -> None:
-    """Has msgspec work out the fields of every type that is imported by now; called before threads start.
+    """Makes msgspec resolve the fields of every type imported so far; to be called before threads start.
 
-    msgspec does that when a type is first used, and leaves the unfinished result where other threads find
-    it: two that used a type for the first time at the same moment ended the process with a segmentation
-    fault (msgspec 0.22.0).
+    msgspec does that on a type's first use, and other threads can see the unfinished result: when two used a
+    type for the first time at the same moment, the process ended with a segmentation fault (msgspec 0.22.0).
     """
     for kind in set(_kinds(msgspec.Struct)):
-        # What cannot be read at all says so to those who try.
+        # A type that cannot be resolved reports that when it is used.
         with contextlib.suppress(TypeError, NameError):
             msgspec.json.Decoder(kind)
 

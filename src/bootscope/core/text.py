@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes from a target or a file, made safe to look at."""
+"""Text from a target or a file, made safe to display."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bootscope.core.errors import printable
 def visible(data: bytes | str, limit: int = 400) -> str:
     """Console bytes, or text of a file, as one line of printable text.
 
-    Terminal escapes and other control characters become visible escapes, bytes that are no UTF-8
-    become \\xNN, tabs become blanks, and what is longer than `limit` characters is cut.
+    Terminal escapes and other control characters become visible escapes, bytes that are not UTF-8 become
+    \\xNN, tabs become blanks, and text longer than `limit` characters is cut.
     """
     data = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     cut = data[: limit * 4]
@@ -30,8 +30,8 @@ def cut(text: str, limit: int) -> str:
 
 
 def cut_beside(a: str, b: str, limit: int) -> tuple[str, str]:
-    """Two texts that differ, each in at most `limit` characters, of which the first that differ are some:
-    where those would be cut off, both begin later, with a word if there is one."""
+    """Two texts that differ, each in at most `limit` characters, including the first difference: if that
+    would be cut off, both begin later, at a word if there is one."""
     same = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     if max(len(a), len(b)) <= limit or same < limit // 2:
         return cut(a, limit), cut(b, limit)
@@ -40,13 +40,13 @@ def cut_beside(a: str, b: str, limit: int) -> tuple[str, str]:
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """Names in a row, the first few of many: `a, b and 3 more`."""
+    """A list of names, of many only the first few: `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def setting(text: str) -> str:
-    """A setting as it was recorded, in words: lists without Python's brackets, `none` for an empty one."""
+    """A recorded setting in words: lists without Python's brackets, `none` for an empty one."""
     if not text.startswith(("(", "[", "{")):
         return {"True": "yes", "False": "no", "None": "none"}.get(text, text)
     try:
@@ -70,7 +70,7 @@ def seconds(ns: int, digits: int = 3) -> str:
 def span(ns: int) -> str:
     """A length of time with a unit that fits: `1.235 s`, `12.3 ms`, `45.0 µs`, `8 ns`."""
     size = abs(ns)
-    # The bounds are where the smaller unit would round up to a thousand.
+    # The limits are where the smaller unit would round up to a thousand.
     if size >= 999_950_000:
         return f"{seconds(ns)} s"
     if size >= 999_950:
@@ -81,7 +81,7 @@ def span(ns: int) -> str:
 
 
 def error_words(error_ns: int, or_more: bool = False) -> str:
-    """How far off a time may be: `±12.0 µs`; `≥1.0 µs` where that is the least; "" for exact."""
+    """How far off a time may be: `±12.0 µs`; `≥1.0 µs` if that is the minimum; "" for exact."""
     return f"{'≥' if or_more else '±'}{span(error_ns)}" if error_ns else ""
 
 
@@ -91,7 +91,7 @@ def signed(ns: int) -> str:
 
 
 def between(low_ns: int, high_ns: int) -> str:
-    """A range of changes in the unit of the larger one: `-144.0 to -80.0 ms`; `0` where both are 0."""
+    """A range of changes in the unit of the larger one: `-144.0 to -80.0 ms`; `0` if both are 0."""
     largest = max(abs(low_ns), abs(high_ns))
     if not largest:
         return "0"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a value stands in a TOML file: what tomllib reads has no line numbers."""
+"""The line of a value in a TOML file: tomllib's result has no line numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def line_of(text: str, path: Sequence[str]) -> int | None:
 
 
 def spot(file: Path, path: Sequence[str]) -> str:
-    """`FILE:LINE` of what :func:`line_of` finds, for a message; without the line where it cannot be told."""
+    """`FILE:LINE` of what :func:`line_of` finds, for a message; without the line if it is unknown."""
     try:
         line = line_of(file.read_text("utf-8"), path)
     except (OSError, UnicodeDecodeError):
@@ -36,7 +36,7 @@ def spot(file: Path, path: Sequence[str]) -> str:
 
 
 def _places(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines that name a table or a key, each with the whole path of names; those of lists are numbers."""
+    """Lines that name a table or a key, each with the full path of names; entries of lists are numbers."""
     table: list[str] = []
     lists: dict[tuple[str, ...], int] = {}
     inside = ""
@@ -59,7 +59,7 @@ def _places(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _numbered(names: Sequence[str], lists: Mapping[tuple[str, ...], int]) -> list[str]:
-    """A path of names with the numbers of the tables in lists that it leads through, the last ones."""
+    """A path of names with the numbers of the list entries that it passes through, the last ones."""
     found: list[str] = []
     for end, name in enumerate(names, start=1):
         number = lists.get(tuple(names[:end]))
@@ -76,7 +76,7 @@ def _unquoted(part: str) -> str:
     if part.startswith("'"):
         return part[1:-1]
     try:
-        # TOML's short escapes are those of JSON; who writes a key in others is not told its line.
+        # TOML's short escapes are those of JSON; a key with other escapes gets no line number.
         return str(json.loads(part)) if part.startswith('"') else part
     except json.JSONDecodeError:
         return part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs we call: which version is there, which is needed, how to get it.
+"""The programs we call: which version is installed, which is needed, how to get it.
 
 System packages are named as Debian and Ubuntu name them.
 """
@@ -20,7 +20,7 @@ from bootscope.core.process import run, search_path
 
 @dataclass(frozen=True)
 class Tool:
-    """One program. `version` picks the version out of what `arguments` prints."""
+    """One program. `version` extracts the version from the output of `arguments`."""
 
     name: str
     package: str
@@ -31,7 +31,7 @@ class Tool:
 
 
 def _made_for(arch: Architecture) -> tuple[Tool, ...]:
-    """The tools that know an architecture."""
+    """The tools for an architecture."""
     chain = arch.tools
     return (
         Tool(chain.qemu, chain.qemu_package, "the emulated board", minimum=(10, 0)),
@@ -70,7 +70,7 @@ HOST_TOOLS = {
         Tool("apt-get", "apt", "fetches sources from the archive"),
     )
 }
-"""What is needed whatever a system is built for."""
+"""Needed for all systems."""
 TOOLS = {tool.name: tool for arch in ARCHITECTURES.values() for tool in _made_for(arch)} | HOST_TOOLS
 OPTIONAL_TOOLS = {
     tool.name: tool
@@ -97,7 +97,7 @@ OPTIONAL_TOOLS = {
         Tool("unsquashfs", "squashfs-tools", "reads SquashFS images for audit", arguments=("-version",)),
     )
 }
-"""What is needed only by systems that ask for it."""
+"""Needed only by systems that ask for them."""
 DEBUGGERS = {
     tool.name: tool
     for tool in (
@@ -105,19 +105,19 @@ DEBUGGERS = {
         Tool("gdb", "gdb", "the same, of boards of this computer's architecture"),
     )
 }
-"""What looks into a machine; only `debug` asks for it."""
+"""For looking into a machine; only `debug` needs them."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The state of one tool on this machine; `version` is None when it is not there."""
+    """The state of one tool on this machine; `version` is None if it is missing."""
 
     tool: Tool
     version: str | None
 
     @property
     def good(self) -> bool:
-        """There, and new enough."""
+        """Whether it is installed, and new enough."""
         return self.version is not None and _numbers(self.version) >= self.tool.minimum
 
 
@@ -127,7 +127,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @cache
 def look_up(name: str) -> Found:
-    """What is known of the tool called `name`, asked once in the life of this process."""
+    """The state of the tool called `name`, queried once per process."""
     tool = TOOLS.get(name) or OPTIONAL_TOOLS.get(name) or DEBUGGERS[name]
     if not shutil.which(name, path=search_path()):
         return Found(tool, None)
@@ -137,7 +137,7 @@ def look_up(name: str) -> Found:
 
 
 def require(*names: str) -> None:
-    """Raises ToolError when a tool is missing or too old: which, what was found, how to get it."""
+    """Raises ToolError when a tool is missing or too old: which one, what was found, how to get it."""
     for name in names:
         found = look_up(name)
         needed = ".".join(map(str, found.tool.minimum))
@@ -151,12 +151,12 @@ def require(*names: str) -> None:
 
 
 def how_to_get(tool: Tool) -> str:
-    """A command, or the way to one."""
+    """A command, or instructions."""
     if tool.minimum:
         return hints.new_qemu(tool.package, ".".join(map(str, tool.minimum)))
     return hints.packages(tool.package)
 
 
 def versions(*names: str) -> dict[str, str]:
-    """Name -> version, 'missing' where there is none."""
+    """Name -> version, 'missing' if there is none."""
     return {name: look_up(name).version or "missing" for name in names}

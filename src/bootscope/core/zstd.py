@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where zstd comes from: Python's library from 3.14 on, its backport before."""
+"""The source of zstd: Python's library from 3.14 on, its backport before."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bootscope.core.errors import UserError
 
 
 def module() -> Any:
-    """The module, loaded when it is first needed: loading takes longer than reading a short log.
+    """The module, loaded on first use: loading takes longer than reading a short log.
 
-    Raises UserError where neither is installed.
+    Raises UserError if neither is installed.
     """
     for name in ("compression.zstd", "backports.zstd"):
         try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a core's modelled times were from published ones, by kind of work.
+"""How far a core's modelled times are from published ones, by kind of work.
 
-accuracy.json is written by tools/accuracy_figures.py from the comparisons of docs/accuracy.md. A core or a
-kind of work that is not in it was compared with nothing: how far off it is, is not known.
+accuracy.json is written by tools/accuracy_figures.py from the comparisons of docs/accuracy.md. The error of a
+core or kind of work that is not in it is unknown.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SCHEMA = 1
 
 
 class Compared(Setting, frozen=True):
-    """One published time and ours: `error_ppm` is what ours is more, in millionths of the published one.
-    `fitted`: figures of the core were fitted to its table."""
+    """One published time and ours: `error_ppm` is how much longer ours is, in millionths of the published
+    one. `fitted`: figures of the core were fitted to this table."""
 
     core: str
     kind: str
@@ -35,7 +35,7 @@ class Compared(Setting, frozen=True):
 
 
 class Accuracy(Setting, frozen=True):
-    """All comparisons, and how they are made."""
+    """All comparisons, and the method."""
 
     schema: int
     command: str
@@ -43,8 +43,8 @@ class Accuracy(Setting, frozen=True):
 
 
 class Validated(Setting, frozen=True):
-    """A core's error with a kind of work: the largest and the median of those seen, in millionths either way;
-    of how many published times, and how many of them nothing was fitted to, with the largest of these."""
+    """A core's error with a kind of work: the largest and the median, in millionths either way; the number of
+    published times, and the number that nothing was fitted to, with the largest error of these."""
 
     core: str
     kind: str
@@ -57,12 +57,12 @@ class Validated(Setting, frozen=True):
 
 @cache
 def kept() -> Accuracy:
-    """What was compared."""
+    """All comparisons."""
     return msgspec.json.decode(KEPT.read_bytes(), type=Accuracy)
 
 
 def validated(core: str, kind: str) -> Validated | None:
-    """The error of a core, by its name, with a kind of work; None where that was compared with nothing."""
+    """The error of a core, by its name, with a kind of work; None if that was never compared."""
     found = [row for row in kept().rows if (row.core, row.kind) == (core, kind)]
     if not found:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a core and its memory, as `what-if` is told them: `dram=2x`, `clock=600MHz`, `l2=off`, ...
+"""Changes of a core and its memory, as given to `what-if`: `dram=2x`, `clock=600MHz`, `l2=off`, ...
 
-Another clock or memory changes what events cost, and no count. Other caches, or caches that are switched
-otherwise, change the geometry: what was counted for another one says nothing of them.
+Another clock or memory changes the cost of events, but no count. Other caches, or caches switched otherwise,
+change the geometry: counts for another geometry do not apply to them.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _PREFIXES = ("dram=", "clock=", "l2=", "dcache=", "icache=")
 
 @dataclass(frozen=True)
 class Changed:
-    """A core with changes, and what they take for granted."""
+    """A core with changes, and their assumptions."""
 
     core: Core
     assumptions: tuple[str, ...] = ()
 
     def also(self, core: Core, *assumptions: str) -> Changed:
-        """With one more change made, which leaves the geometry possible."""
+        """With one more change, which keeps the geometry valid."""
         return Changed(core, (*self.assumptions, *assumptions))
 
 
 def is_of_core(change: str) -> bool:
-    """Whether a change of `what-if` is one of the core."""
+    """Whether a change of `what-if` concerns the core."""
     return change.startswith(_PREFIXES)
 
 
 def clock_times(changes: Sequence[str]) -> Fraction | None:
-    """How many times as fast a clock is that changes make, where that is all that they do and they say so,
-    `clock=2x`: this needs no core. None for others. Raises UserError for two that exclude each other."""
+    """The factor of the clock if the changes only change that, by a factor, `clock=2x`: this needs no core.
+    None for others. Raises UserError for two that exclude each other."""
     _check_contradictions(changes)
     name, _, value = changes[0].partition("=") if changes else ("", "", "")
     match = _TIMES.fullmatch(value)
@@ -60,7 +60,7 @@ def clock_times(changes: Sequence[str]) -> Fraction | None:
 
 
 def changed(core: Core, changes: Sequence[str]) -> Changed:
-    """A core with changes. Raises UserError for one that is not understood, that this core cannot have, and
+    """A core with changes. Raises UserError for one that is not understood or not possible for this core, and
     for two that exclude each other."""
     _check_contradictions(changes)
     made = Changed(core)
@@ -142,7 +142,7 @@ def _latency(made: Changed, ns: int) -> Changed:
 
 
 def _has_no_prefetcher(costs: Costs) -> bool:
-    """Whether lines that follow each other come no faster than others, so that latency rules both."""
+    """Whether consecutive lines come no faster than others, so that latency determines both."""
     return costs.stream_read_ns.value >= costs.read_ns.value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From counts to time: what each kind of event costs on a core, in picoseconds."""
+"""From counts to time: the cost of each kind of event on a core, in picoseconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ISSUE = (
     *(Count.TAKEN, Count.MISPREDICTED, Count.MULTIPLY, Count.DIVIDE, Count.SHIFT, Count.SCALED),
     *(Count.MORE_REGISTERS, Count.LOAD_USE, Count.NARROW_USE, Count.SPLIT_LOAD, Count.SPLIT_STORE),
 )
-"""What is part of issuing instructions, and no waiting for memory."""
+"""Parts of issuing instructions, not of waiting for memory."""
 PARTS: dict[str, tuple[Count, ...]] = {
     "l2": (Count.FETCH_L2, Count.LOAD_L2, Count.STORE_L2),
     "read": (Count.FETCH_MEMORY, Count.LOAD_MEMORY, Count.LOAD_STREAM, Count.STORE_FILL),
@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[Count, ...]] = {
     "uncached": (Count.UNCACHED_FETCH, Count.UNCACHED_LOAD, Count.UNCACHED_STORE, Count.SRAM),
     "device": (Count.DEVICE_LOAD, Count.DEVICE_STORE),
 }
-"""What one waits for memory for, in parts that add up to all of it."""
+"""The parts of waiting for memory; they add up to all of it."""
 _CLASSES = {
     Count.MULTIPLY: "multiply_millicycles",
     Count.DIVIDE: "divide_millicycles",
@@ -39,7 +39,7 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Price:
-    """What a core takes, in picoseconds: an instruction, and each kind of event."""
+    """A core's costs, in picoseconds: of an instruction, and of each kind of event."""
 
     instruction_ps: int
     event_ps: tuple[int, ...]
@@ -50,7 +50,7 @@ class Price:
         return every - self.more_ps(counts)
 
     def more_ps(self, counts: Counts) -> int:
-        """What branches, classes of instructions and split accesses add to the time of instructions."""
+        """The time that branches, classes of instructions and split accesses add to that of instructions."""
         return sum(counts[kind] * self.event_ps[kind] for kind in ISSUE)
 
     def part_ps(self, counts: Counts, part: str) -> int:
@@ -59,7 +59,7 @@ class Price:
 
 
 def price(core: Core) -> Price:
-    """What a core takes for everything."""
+    """The costs of a core."""
     costs = core.costs
     hz = costs.clock_hz.value
 
@@ -77,7 +77,7 @@ def price(core: Core) -> Price:
         Count.LOAD_L2: hit,
         Count.FETCH_MEMORY: ns(costs.read_ns),
         Count.LOAD_MEMORY: ns(costs.read_ns),
-        # These are among the former.
+        # These are among those above.
         Count.LOAD_STREAM: ns(costs.stream_read_ns) - ns(costs.read_ns),
         Count.STORE_FILL: ns(costs.store_fill_ns),
         Count.WRITTEN: ns(costs.written_line_ns),

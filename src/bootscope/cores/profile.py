@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a processor core and its memory: geometry of caches, and what everything costs.
+"""The description of a processor core and its memory: geometry of caches, and all costs.
 
 One TOML file a core, in ``cores.d/`` or anywhere the user keeps it. See docs/cores.md.
 """
@@ -18,36 +18,36 @@ from bootscope.core.settings import Setting, Sourced, expected, find, load, name
 
 SCHEMA = 1
 SWITCHED = "switched"
-"""How the names of those parts of a geometry begin that are of a phase, which follows."""
+"""The prefix of geometry parts for one phase; the phase follows."""
 POLICIES = ("lru", "random", "round-robin")
 _LARGEST = 1 << 30
 _MOST_ENTRIES = 1 << 16
 _MOST_RETURNS = 64
-"""As many as the plugin keeps."""
+"""The plugin keeps no more."""
 ALONE = ("branches", "split")
-"""What is no cache in the geometry of a core."""
+"""Parts of a core's geometry that are not caches."""
 PAGE_HINTS = "page-hints"
 _LARGEST_BOUNDARY = 4096
 COUNTING = 2
-"""Rises when the plugin counts more, or otherwise, so that what was counted before is not taken for it."""
+"""Raised when the plugin counts more, or differently, so that older counts are not used."""
 
 
 class Chosen(Setting, frozen=True):
-    """A word and where it is from."""
+    """A word and its source."""
 
     value: str
     source: str
 
 
 class Switched(Setting, frozen=True):
-    """Yes or no, and where it is from."""
+    """Yes or no, and its source."""
 
     value: bool
     source: str
 
 
 class Cache(Setting, frozen=True):
-    """A cache. `write_allocate`: whether a store brings a line in; not for code."""
+    """A cache. `write_allocate`: whether a store allocates a line; not for code."""
 
     size_bytes: Sourced
     ways: Sourced
@@ -57,13 +57,13 @@ class Cache(Setting, frozen=True):
 
     @property
     def allocates(self) -> bool:
-        """Whether a store brings a line in."""
+        """Whether a store allocates a line."""
         return isinstance(self.write_allocate, Switched) and self.write_allocate.value
 
 
 class Caches(Setting, frozen=True):
-    """The caches of a core. `second` is of code and data. `page_hints`: whether page tables decide where
-    stores bring lines in, of caches that do so; without it they do."""
+    """The caches of a core. `second` is for code and data. `page_hints`: for caches that allocate on stores,
+    whether page tables decide where; without it they do."""
 
     code: Cache
     data: Cache
@@ -72,12 +72,12 @@ class Caches(Setting, frozen=True):
 
     @property
     def heeds_pages(self) -> bool:
-        """Whether page tables decide where stores bring lines in."""
+        """Whether page tables decide where stores allocate lines."""
         return not isinstance(self.page_hints, Switched) or self.page_hints.value
 
 
 class Tlb(Setting, frozen=True):
-    """Translations that are at hand."""
+    """Cached address translations."""
 
     entries: Sourced
     ways: Sourced
@@ -85,7 +85,7 @@ class Tlb(Setting, frozen=True):
 
 
 class Tlbs(Setting, frozen=True):
-    """Without one of its own, code uses that of data."""
+    """Without its own, code uses that of data."""
 
     data: Tlb
     code: Tlb | msgspec.UnsetType = msgspec.UNSET
@@ -102,7 +102,7 @@ class Branches(Setting, frozen=True):
 
 
 class Costs(Setting, frozen=True):
-    """What each event costs. A thousandth of a cycle is a `millicycle`; a line is one of the data cache."""
+    """The cost of each event. A thousandth of a cycle is a `millicycle`; a line is one of the data cache."""
 
     clock_hz: Sourced
     instruction_millicycles: Sourced
@@ -123,7 +123,7 @@ class Costs(Setting, frozen=True):
 
 
 class Unaligned(Setting, frozen=True):
-    """What accesses cost that cross a multiple of so many bytes; 0 bytes: nothing is crossed."""
+    """The cost of accesses that cross a multiple of so many bytes; 0 bytes: none is crossed."""
 
     load_bytes: Sourced
     load_cycles: Sourced
@@ -132,10 +132,9 @@ class Unaligned(Setting, frozen=True):
 
 
 class Classes(Setting, frozen=True):
-    """What instructions of a class take more than others: a multiplication, a division, a shift by a
-    register, a load or store at a shifted register, each register beyond the first that one instruction
-    moves, a word that the next instruction uses, each of the two instructions that come too early for a byte
-    or half word."""
+    """The additional time of classes of instructions: a multiplication, a division, a shift by a register, a
+    load or store at a shifted register, each register beyond the first that one instruction moves, a word
+    used by the next instruction, each of the two instructions that come too early for a byte or half word."""
 
     multiply_millicycles: Sourced
     divide_millicycles: Sourced
@@ -147,7 +146,7 @@ class Classes(Setting, frozen=True):
 
 
 class InPhase(Setting, frozen=True):
-    """Caches that are on or off in a phase of the boot whatever its software does; others as it says."""
+    """Caches that are on or off in a phase whatever the software does; the others as it sets them."""
 
     data: Switched | msgspec.UnsetType = msgspec.UNSET
     code: Switched | msgspec.UnsetType = msgspec.UNSET
@@ -160,7 +159,7 @@ class InPhase(Setting, frozen=True):
 
 
 class Core(Setting, frozen=True):
-    """A core profile. `not_modelled`: what is known to be missing for this one. `switched` is by phase."""
+    """A core profile. `not_modelled`: known omissions for this core. `switched` is by phase."""
 
     schema: int
     name: str
@@ -177,7 +176,7 @@ class Core(Setting, frozen=True):
 
     @property
     def geometry(self) -> dict[str, list[int | str]]:
-        """All that counts depend on, as words of the plugin's watch file by the name of the thing."""
+        """All that counts depend on, as words of the plugin's watch file by the name of the part."""
         found: dict[str, list[int | str]] = {}
         for name, cache in _caches(self):
             shape = [cache.size_bytes.value, cache.ways.value, cache.line_bytes.value]
@@ -196,7 +195,7 @@ class Core(Setting, frozen=True):
 
     @property
     def geometry_id(self) -> str:
-        """A name for the geometry: cores with the same one share their counts."""
+        """An id of the geometry: cores with the same one share their counts."""
         what = {"counting": COUNTING, **self.geometry}
         return hashlib.sha256(msgspec.json.encode(what, order="sorted")).hexdigest()[:16]
 
@@ -221,8 +220,8 @@ def core_names() -> list[str]:
 def load_core(name: str) -> Core:
     """The core called `name`, or the one described in the file `name` when that ends in .toml.
 
-    Raises UserError for an unknown name, or a file that does not describe a core: a figure without a source,
-    and caches of an impossible geometry, are named.
+    Raises UserError for an unknown name, or a file that does not describe a core; it names a figure without a
+    source, and caches of an impossible geometry.
     """
     path = find("core", name, core_dir())
     core = load(path, Core)
@@ -231,7 +230,7 @@ def load_core(name: str) -> Core:
 
 
 def check(core: Core, where: str) -> None:
-    """Raises UserError for a core that cannot be; `where` it is from stands before what is said."""
+    """Raises UserError for an impossible core; `where` it comes from begins the message."""
     _check(core, Path(where))
 
 
@@ -271,7 +270,7 @@ def _check(core: Core, path: Path) -> None:
 
 
 def _told(value: msgspec.Struct, key: str) -> Iterator[tuple[str, Sourced | Chosen | Switched]]:
-    """All figures below a structure, with their dotted names."""
+    """All figures of a structure, with their dotted names."""
     for field in value.__struct_fields__:
         inner = getattr(value, field)
         name = f"{key}.{field}".lstrip(".")

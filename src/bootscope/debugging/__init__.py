@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking into a boot that stands still at a moment."""
+"""Looking into a boot that is stopped at a moment."""

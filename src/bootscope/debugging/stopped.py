@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine that stands still has in its CPUs, with the names that the recording gives to it."""
+"""The state of a stopped machine's CPUs, with names from the recording."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bootscope.emulator.standstill import Standing
 
 @dataclass(frozen=True)
 class Cpu:
-    """`where`: the function that its next instruction is of; `who`: what it runs; `registers`: (name, value,
-    digits that it takes in hexadecimal)."""
+    """`where`: the function of its next instruction; `who`: what it runs; `registers`: (name, value, number
+    of hexadecimal digits)."""
 
     number: int
     where: str
@@ -25,8 +25,8 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Stopped:
-    """A moment of a boot, and its CPUs. `at_ns`: the virtual time at which the machine stands; `events`: how
-    many events up to here were compared with those of the recorded boot."""
+    """A moment of a boot, and its CPUs. `at_ns`: the virtual time at which the machine is stopped; `events`:
+    the number of events up to here that were compared with those of the recorded boot."""
 
     moment: Moment
     phase: str
@@ -36,7 +36,7 @@ class Stopped:
 
 
 def stopped(evidence: Evidence, moment: Moment, machine: Standing) -> Stopped:
-    """Reads the CPUs. Raises ToolError where QEMU does not answer."""
+    """Reads the CPUs. Raises ToolError if QEMU does not answer."""
     phase = evidence.phase_at(moment.board_ns)
     with Remote(machine.socket) as remote:
         registers, found = remote.registers(), []

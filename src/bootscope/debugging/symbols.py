@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gdb is told of the programs of a boot: their symbols, where they are at a moment."""
+"""gdb's view of a boot's programs: their symbols, and their addresses at a moment."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from bootscope.loaders.model import Hooked, Program
 EVERY, OWN = "gdb-multiarch", "gdb"
 _PATIENCE_S = 600
 _ADDRESSES = 1 << 64
-"""gdb's own, for any architecture: in a smaller word it would take what goes down for going up."""
+"""The modulus of gdb's addresses, for any architecture: with a smaller one, it would add negative offsets."""
 
 
 def debugger(arch: Architecture, named: str | None) -> str:
-    """The debugger for an architecture: the one that was named, gdb-multiarch, or this computer's own where
-    that is of it. Raises ToolError where there is none."""
+    """The debugger for an architecture: the one that was named, gdb-multiarch, or this computer's own if that
+    is for it. Raises ToolError if there is none."""
     wanted = [named] if named else [EVERY, *([OWN] if arch.tools.is_host else [])]
     for name in wanted:
         if shutil.which(name, path=process.search_path()):
@@ -41,12 +41,12 @@ def debugger(arch: Architecture, named: str | None) -> str:
 
 
 def commands(evidence: Evidence, moment: Moment, folder: Path, where: str, mapped: bool = True) -> list[str]:
-    """Commands for gdb: symbols of the programs that the recording keeps, written into `folder`, and the
-    machine at `where`; with `mapped`, the kernel lies where it was linked, else where it was put, as it has
-    not switched its MMU on.
+    """Commands for gdb: symbols of the programs that the recording keeps, written to `folder`, and the
+    machine at `where`; with `mapped`, the kernel is at its link address, else at its load address, before its
+    MMU is switched on.
 
-    The program that runs at the moment comes first, where it lies as it was linked: gdb takes from the first
-    one which architecture it is.
+    The program that runs at the moment comes first if it is at its link address: gdb takes the architecture
+    from the first file.
     """
     loader = evidence.run.board.boot_loader
     running = loader.program(evidence.phase_at(moment.board_ns))
@@ -69,7 +69,7 @@ def commands(evidence: Evidence, moment: Moment, folder: Path, where: str, mappe
 
 
 def _written(evidence: Evidence, name: str, folder: Path) -> Iterator[Path]:
-    """The file of a program that was kept, if it was."""
+    """The file of a program, if it was kept."""
     if data := evidence.load(name):
         path = folder / f"{name}.elf"
         path.write_bytes(data)
@@ -77,13 +77,13 @@ def _written(evidence: Evidence, name: str, folder: Path) -> Iterator[Path]:
 
 
 def _put(evidence: Evidence) -> int:
-    """How far from where it was linked the kernel was put."""
+    """The distance of the kernel's load address from its link address."""
     code = evidence.program(objects.KERNEL)
     return kernel_start(evidence.run.board, code) - code.entry if code else 0
 
 
 def _moved(evidence: Evidence, moment: Moment, program: Program) -> int:
-    """How far a program has moved by then from where it was linked."""
+    """How far a program has moved by then from its link address."""
     if not program.moves:
         return 0
     names, called = evidence.run.watch.hooks, program.hook(Hooked.RELOCATE)
@@ -95,7 +95,7 @@ def _moved(evidence: Evidence, moment: Moment, program: Program) -> int:
 
 
 def answers(gdb: str, evidence: Evidence, found: Stopped, machine: Standing, asked: list[str]) -> str:
-    """What gdb says to commands. Raises ToolError where it cannot be started."""
+    """gdb's output for commands. Raises ToolError if it cannot be started."""
     mapped = found.cpus[0].where != NO_MMU
     with tempfile.TemporaryDirectory(prefix="bootscope-") as folder:
         words = [*commands(evidence, found.moment, Path(folder), str(machine.socket), mapped), *asked]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of emulated boards: all that bootscope knows of each, one file a device."""
+"""Devices of emulated boards: all that bootscope knows of each, one file per device."""

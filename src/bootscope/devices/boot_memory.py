@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that the board's ROM has put its first program into before it starts it.
+"""Memory into which the board's ROM has put its first program before it starts it.
 
-What the ROM reads it from, and how long that takes, is a part of the time before the first instruction.
+Where the ROM reads it from, and how long that takes, is part of the time before the first instruction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bootscope.devices.model import MEMORY, DeviceEvent, Media
 
 
 class BootMemory(Setting, frozen=True, tag="boot-memory", tag_field="kind"):
-    """Where that program lies: the beginning of memory on QEMU's boards `virt` for RISC-V."""
+    """The address of that program: the beginning of memory on QEMU's boards `virt` for RISC-V."""
 
     address_space: ClassVar[str] = MEMORY
 

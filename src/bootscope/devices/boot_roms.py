@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boot ROMs want to find on a card, and where: of more chips than can be emulated here.
+"""What boot ROMs expect on a card, and where: for more chips than can be emulated here.
 
 Sources: the reference manuals of i.MX (image vector table, container), Rockchip's wiki (idbloader), ST's wiki
 (header of the first stage), AM335x's manual (MLO, configuration header).
@@ -36,7 +36,7 @@ _ROMS: tuple[tuple[str, tuple[int, ...], Callable[[bytes], bool]], ...] = (
     ("an AM33xx SoC (MLO)", (0x0, 0x20000), lambda d: d[20:30] == b"CHSETTINGS"),
 )
 ROM_BYTES = 0x50000
-"""As far as the places go that a boot ROM looks at."""
+"""Boot ROMs look no further than this."""
 
 
 def first_stages(head: bytes) -> list[tuple[str, int]]:

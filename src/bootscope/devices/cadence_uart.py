@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cadence's serial port, as Xilinx' Zynq-7000 has two.
+"""Cadence's serial port, of which Xilinx' Zynq-7000 has two.
 
 Source: Zynq-7000 Technical Reference Manual, UG585, chapter 19 and appendix B.33.
 """
@@ -12,7 +12,7 @@ from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE, NumberedPort
 
 _SLOWEST, _LEAST, _MOST = 65535, 4, 255
-"""What the generator's divisor may be at most, and the divisor behind it at least and at most."""
+"""The maximum of the generator's divisor, and the minimum and maximum of the divisor after it."""
 
 
 class CadenceUart(NumberedPort, frozen=True, tag="cadence-uart", tag_field="kind"):
@@ -25,7 +25,7 @@ class CadenceUart(NumberedPort, frozen=True, tag="cadence-uart", tag_field="kind
         return CadenceUartDecoder(name, self)
 
     def byte_ns(self, divisor: int) -> int:
-        """How long a byte is on the line when the clock is divided by `divisor`, both divisors in one."""
+        """How long a byte is on the line if the clock is divided by `divisor`, both divisors in one."""
         return BITS_PER_BYTE * divisor * 1_000_000_000 // self.clock_hz.value
 
     def at_rate(self, baud: int) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class CadenceUartDecoder:
             self._divider = value & 0xFF
         else:
             return None
-        # A generator of 0 is off; a divider below 4 is none that counts.
+        # A generator of 0 is off; a divider below 4 is invalid and ignored.
         if self._generator and self._divider >= _LEAST:
             divisor = self._generator * (self._divider + 1) * (8 if self._mode & self._BY_EIGHT else 1)
             self._byte_ns = self._port.byte_ns(divisor)

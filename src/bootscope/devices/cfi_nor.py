@@ -27,8 +27,8 @@ READ, PROGRAM, ERASE = 0, 1, 2
 
 
 class SecondCache(Setting, frozen=True):
-    """A cache of code and data behind the first ones, with their lines; on while what was stored last to the
-    register at `control` has `bit`."""
+    """A cache of code and data behind the first ones, with their line size; on while the last value stored to
+    the register at `control` has `bit`."""
 
     bytes: int
     ways: int
@@ -38,9 +38,9 @@ class SecondCache(Setting, frozen=True):
 
 class Caches(Setting, frozen=True):
     """A cache for code and another for data, of `bytes` each, which hold flash and nothing else. From virtual
-    address `uncached_from` on, memory is mapped without. `region`: QEMU's name of the flash. `switched`: they
-    are on only while the software has them on, for boards whose boot loader runs without. `second`: one that
-    software switches on besides.
+    address `uncached_from` on, memory is mapped uncached. `region`: QEMU's name of the flash. `switched`:
+    they are on only while the software has them on, for boards whose boot loader runs without. `second`:
+    another one that software switches on.
     """
 
     bytes: int
@@ -62,13 +62,13 @@ class Caches(Setting, frozen=True):
 
 
 class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
-    """One bank of flash, `bus_bytes` wide. Its data are watched as they are read (`reads`).
+    """One bank of flash, `bus_bytes` wide. Reads of its data are recorded (`reads`).
 
     A program that reads in order pays a card class's `command_latency_ns` once and its bandwidth for each
     access, which moves the whole width of the bus.
-    `unit`: which of the machine's banks it is. `caches`: those of the CPU, through which what Linux does not
-    map as a device is read; without them all is read as it is asked for. `begins`: the CPU's first
-    instruction is the flash's first word.
+    `unit`: which of the machine's banks it is. `caches`: those of the CPU, through which everything is read
+    that Linux does not map as a device; without them all reads go to the bus as requested. `begins`: the
+    CPU's first instruction is the flash's first word.
     """
 
     address_space: ClassVar[str] = MEMORY
@@ -93,7 +93,7 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
         return medium.cost_ns(size_bytes)
 
     def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
-        """What an event costs: reads that go on where the one before ended have no latency."""
+        """The cost of an event: reads that continue where the previous one ended have no latency."""
         if event.opcode == PROGRAM:
             return event.size_bytes * self.program_byte_ns.value
         if event.opcode == ERASE:
@@ -110,13 +110,13 @@ class CfiNor(Setting, frozen=True, tag="cfi-nor", tag_field="kind"):
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         flash = f"format={media.card_format},file={in_option(media.card)},{media.writes}"
-        # QEMU has memory at the CPU's first address, where a board has a view of its flash.
+        # QEMU has memory at the CPU's first address, where the board maps its flash.
         first = ("-device", f"loader,addr={self.base:#x},cpu-num=0") if self.begins is True else ()
         return ("-drive", f"if=pflash,unit={self.unit},{flash}", *first)
 
 
 class CfiNorDecoder:
-    """Stores are commands; the two chips of a bank get each in both halves of a word."""
+    """Stores are commands; both chips of a bank get each command, in the two halves of a word."""
 
     _ERASE, _CONFIRM, _WORD, _OTHER_WORD, _BUFFER = 0x20, 0xD0, 0x40, 0x10, 0xE8
     _STATE = (
@@ -135,8 +135,8 @@ class CfiNorDecoder:
         _OTHER_WORD,
         _BUFFER,
     )
-    """Behind these, it is the state of the chip that is read; behind all others, known or not, its data, as
-    QEMU's flash has it."""
+    """After these, reads return the state of the chip; after all others, known or not, its data, as in QEMU's
+    flash."""
 
     def __init__(self, name: str, flash: CfiNor) -> None:
         self._name, self._flash = name, flash
@@ -145,10 +145,10 @@ class CfiNorDecoder:
         self._array = True
 
     def read(self, index: int, offset: int, size_bytes: int, accesses: int) -> DeviceEvent:
-        """The event of so many accesses, which read `size_bytes` in order."""
+        """The event of that many accesses, which read `size_bytes` in order."""
         follows, self._next = offset == self._next, offset + size_bytes
         moved = accesses * self._flash.bus_bytes
-        # Behind a command it is the chip's state that is read, wherever that is.
+        # After such a command, reads return the chip's state, whatever the address.
         sector = offset // SECTOR_BYTES if self._array else None
         return StorageCommand(index, self._name, READ, sector, moved, False, follows)
 
@@ -171,11 +171,11 @@ class CfiNorDecoder:
         return None
 
     def _buffered(self, index: int, offset: int, value: int) -> DeviceEvent | None:
-        """A number of words, less one; so many words; and the command that confirms them."""
+        """The number of words minus one; that many words; and the command that confirms them."""
         width = self._flash.bus_bytes
         if self._left < 0:
             if value & 0xFF == self._BUFFER:
-                return None  # asked again, as the chip was busy
+                return None  # repeated because the chip was busy
             self._left, self._begin = (value & 0xFFFF) + 1, -1
             self._size = self._left * width
             return None

@@ -14,11 +14,11 @@ from bootscope.devices.model import ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE, NumberedPort
 
 _SAMPLES = 16
-"""Of a bit."""
+"""Samples of a bit."""
 _DIVIDERS = (6, 5, 4, 3, 2, 1, 7)
-"""What the clock is divided by, by the value of the field RFDIV."""
+"""The clock's divisor, by the value of the field RFDIV."""
 _MOST = 1 << 16
-"""Of each of the two numbers whose ratio the clock is then multiplied with."""
+"""The maximum of each of the two numbers whose ratio multiplies the clock."""
 
 
 class ImxUart(NumberedPort, frozen=True, tag="imx-uart", tag_field="kind"):
@@ -35,7 +35,7 @@ class ImxUart(NumberedPort, frozen=True, tag="imx-uart", tag_field="kind"):
         return ImxUartDecoder(name, self)
 
     def byte_ns(self, divided_by: int, ratio: Fraction) -> int:
-        """How long a byte is on the line: the clock is divided and multiplied with `ratio`."""
+        """How long a byte is on the line: the clock is divided, and multiplied by `ratio`."""
         return int(BITS_PER_BYTE * _SAMPLES * divided_by * 1_000_000_000 / (self.clock_hz.value * ratio))
 
     def at_rate(self, baud: int) -> tuple[int, int]:
@@ -72,7 +72,7 @@ class ImxUartDecoder:
         elif offset == self._NUMERATOR:
             self._numerator = value & 0xFFFF
         elif offset == self._DENOMINATOR:
-            # Both count from this store on.
+            # Both numbers take effect with this store.
             self._denominator = value & 0xFFFF
             ratio = Fraction(self._numerator + 1, self._denominator + 1)
             self._byte_ns = self._port.byte_ns(self._divided_by, ratio)

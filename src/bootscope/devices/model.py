@@ -14,16 +14,16 @@ from typing import Protocol, Self, runtime_checkable
 from bootscope.core.settings import Setting, Sourced
 
 SECTOR_BYTES = 512
-"""The unit that storage is addressed in, by controllers, partition tables and Linux alike."""
+"""The unit in which storage is addressed, by controllers, partition tables and Linux alike."""
 
 
 MEMORY, PORTS = "memory", "ports"
-"""Address spaces that registers of devices lie in: memory, or the I/O ports of architectures with such."""
+"""Address spaces of device registers: memory, or the I/O ports of architectures that have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceEvent:
-    """Something a device was told to do; `index` is that of the record in the stream."""
+    """A command given to a device; `index` is that of the record in the stream."""
 
     index: int
     device: str
@@ -39,9 +39,9 @@ class ConsoleByte(DeviceEvent):
 
 @dataclass(frozen=True, slots=True)
 class StorageCommand(DeviceEvent):
-    """A command with data. `sector` is None for data that are not the medium's contents.
+    """A command with data. `sector` is None for data that are not the medium's content.
 
-    `follows`: it goes on where the one before ended, for media that are read as memory.
+    `follows`: it continues where the previous one ended, for media that are read as memory.
     """
 
     opcode: int
@@ -53,14 +53,14 @@ class StorageCommand(DeviceEvent):
 
 @dataclass(frozen=True, slots=True)
 class PinChange(DeviceEvent):
-    """Output pins, by the names that the SoC's manual has for them, went high and low."""
+    """Output pins, by their names in the SoC's manual, went high and low."""
 
     high: tuple[str, ...]
     low: tuple[str, ...]
 
 
 class Decoder(Protocol):
-    """Turns the stores to one device into events. It sees nothing else, so a better one improves old
+    """Turns the stores to one device into events. It sees nothing else, so a better decoder improves old
     recordings."""
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
@@ -69,14 +69,14 @@ class Decoder(Protocol):
 
 @runtime_checkable
 class MemoryDecoder(Decoder, Protocol):
-    """Of a device whose data are read as memory."""
+    """For a device whose data are read as memory."""
 
     def read(self, index: int, offset: int, size_bytes: int, accesses: int) -> DeviceEvent:
-        """The event that record `index` is: `accesses` to the bus for `size_bytes` from `offset` on."""
+        """The event of record `index`: `accesses` to the bus for `size_bytes` from `offset` on."""
 
 
 class CardClass(Setting, frozen=True):
-    """What a storage command costs: latency_ns + bytes / bandwidth."""
+    """The cost of a storage command: latency_ns + bytes / bandwidth."""
 
     title: str
     bandwidth_bytes_per_s: Sourced
@@ -90,12 +90,12 @@ class CardClass(Setting, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """What a board boots from: the image of a card, and files that QEMU may hand over without one.
+    """What a board boots from: the image of a card, and files that QEMU may provide without a card.
 
-    `loader`: a boot loader or firmware that is not on the card. `initramfs`: one that is not a part of the
-    kernel. `video`: firmware of the graphics card. `card_format`: what QEMU calls the form of the card's
-    file. `has_card`: whether there is a card at all. `device_tree`: where the emulator makes none itself.
-    `nand`: what is put into the memory that stands for a chip. `keeps`: what the guest writes stays in the
+    `loader`: a boot loader or firmware that is not on the card. `initramfs`: one that is not part of the
+    kernel. `video`: firmware of the graphics card. `card_format`: QEMU's name for the format of the card's
+    file. `has_card`: whether there is a card at all. `device_tree`: if the emulator makes none itself.
+    `nand`: the content of the memory that stands for a NAND chip. `keeps`: the guest's writes stay in the
     card's file; else the file is only read. `memory`: a file that is the board's memory, of its size.
     """
 
@@ -114,13 +114,13 @@ class Media:
 
     @property
     def writes(self) -> str:
-        """QEMU's options for what becomes of writes to the card's file. Nothing waits for the disk of this
-        computer: what a guest has written is in the file when the emulator ends."""
+        """QEMU's options for the guest's writes to the card's file. Nothing waits for this computer's disk:
+        the writes are in the file when the emulator ends."""
         return "snapshot=off,cache=unsafe" if self.keeps else "snapshot=on"
 
 
 def in_option(path: Path) -> str:
-    """A path as QEMU's option syntax wants it: commas doubled."""
+    """A path in QEMU's option syntax: commas doubled."""
     return str(path).replace(",", ",,")
 
 
@@ -138,10 +138,10 @@ class Device(Protocol):
     def size(self) -> int: ...
 
     def decoder(self, name: str, medium_bytes: int) -> Decoder:
-        """A decoder for the device called `name`; what it stores to holds `medium_bytes`, if it does."""
+        """A decoder for the device called `name`; its medium, if any, holds `medium_bytes`."""
 
     def above_zero(self) -> Mapping[str, int]:
-        """The settings that formulas divide by, with their keys: they must be above 0."""
+        """The settings used as divisors, with their keys: they must be above 0."""
 
 
 @runtime_checkable
@@ -150,11 +150,11 @@ class Console(Device, Protocol):
 
     @property
     def data_offset(self) -> int:
-        """Where in the device the register lies that bytes to be sent are stored to."""
+        """The offset of the register to which bytes to be sent are stored."""
 
     @property
     def rate_key(self) -> str:
-        """The setting that the line's rate depends on most."""
+        """The setting with the largest influence on the line's rate."""
 
     @property
     def linux_name(self) -> str:
@@ -162,16 +162,16 @@ class Console(Device, Protocol):
 
     @property
     def fifo_bytes(self) -> Sourced:
-        """How many bytes the port holds. A byte more costs the wait for a place (devices/serial.py)."""
+        """How many bytes the port holds. A byte more costs the wait for a free place (devices/serial.py)."""
 
     def at_rate(self, baud: int) -> tuple[int, int]:
-        """(ns a byte takes, real rate in baud) where a driver sets the rate that comes closest to `baud`."""
+        """(ns per byte, actual rate in baud) if a driver sets the rate closest to `baud`."""
 
     def with_rates(self, scaled: Callable[[Sourced], Sourced]) -> Self:
-        """The port with another clock: each number that the line's rate depends on is `scaled`."""
+        """The port with another clock: each number that determines the line's rate is `scaled`."""
 
     def qemu_arguments(self) -> tuple[str, ...]:
-        """What QEMU needs for it."""
+        """QEMU's arguments for it."""
 
 
 @runtime_checkable
@@ -179,7 +179,7 @@ class FirmwareStore(Device, Protocol):
     """Memory that holds the first program that the board runs."""
 
     def firmware_arguments(self, media: Media) -> tuple[str, ...]:
-        """What QEMU needs for it and what is in it: as a snapshot, so that no boot changes it."""
+        """QEMU's arguments for it and its content: as a snapshot, so that no boot changes it."""
 
 
 @runtime_checkable
@@ -187,16 +187,16 @@ class Storage(Device, Protocol):
     """A storage controller that the board can boot from."""
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
-        """What a command with so many bytes costs on the real board."""
+        """The cost of a command with so many bytes on the real board."""
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
-        """What QEMU needs for it and what is in it: as a snapshot, so that no boot changes it."""
+        """QEMU's arguments for it and its content: as a snapshot, so that no boot changes it."""
 
 
 @runtime_checkable
 class MemoryStorage(Storage, Protocol):
-    """Storage of `size` bytes whose data are read as memory, `bus_bytes` with an access; `erase_bytes` are
-    erased at a time."""
+    """Storage of `size` bytes whose data are read as memory, `bus_bytes` per access; `erase_bytes` are erased
+    at a time."""
 
     @property
     def bus_bytes(self) -> int: ...
@@ -204,10 +204,10 @@ class MemoryStorage(Storage, Protocol):
     def erase_bytes(self) -> int: ...
     @property
     def caches_are_switched(self) -> bool:
-        """Whether what is read through caches depends on what the software has switched on."""
+        """Whether reads through caches depend on what the software has switched on."""
 
     def watch_lines(self) -> tuple[str, ...]:
-        """More lines for the plugin, of how it is read."""
+        """More lines for the plugin, about how it is read."""
 
     def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
-        """What an event costs on the real board."""
+        """The cost of an event on the real board."""

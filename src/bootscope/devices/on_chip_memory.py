@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of a chip that its boot ROM copies the first program into, where QEMU's machine has no such ROM.
+"""A chip's memory into which its boot ROM copies the first program, for QEMU machines without such a ROM.
 
-QEMU puts the program there and lets the CPU begin with it. What the ROM would take, reading the program
-from the card, is a part of the time before the first instruction.
+QEMU puts the program there and lets the CPU start in it. The ROM's time for reading the program from the card
+is part of the time before the first instruction.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bootscope.devices.model import Media, in_option
 
 
 class OnChipMemory(BootMemory, frozen=True, tag="on-chip-memory", tag_field="kind"):
-    """Where that program lies: the CPU begins with its first byte."""
+    """The address of that program: the CPU starts at its first byte."""
 
     def firmware_arguments(self, media: Media) -> tuple[str, ...]:
         if not media.loader:

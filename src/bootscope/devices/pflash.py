@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel NOR flash that the CPU runs its first code from, as QEMU's boards `virt` have it.
+"""Parallel NOR flash from which the CPU runs its first code, as on QEMU's boards `virt`.
 
-Code and data in it are read as memory: no store tells of that, and it costs nothing here.
+Its code and data are read as memory: no store shows that, and it costs nothing here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bootscope.devices.model import MEMORY, DeviceEvent, Media, in_option
 
 
 class Pflash(Setting, frozen=True, tag="pflash", tag_field="kind"):
-    """The first bank of flash: as large as the image in it."""
+    """The first bank of flash: as large as its image."""
 
     address_space: ClassVar[str] = MEMORY
 
@@ -33,7 +33,7 @@ class Pflash(Setting, frozen=True, tag="pflash", tag_field="kind"):
 
 
 class PflashDecoder:
-    """What is stored to it are commands of its own, which move no data to memory."""
+    """Stores to it are its own commands, which move no data to memory."""
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         return None

@@ -16,7 +16,7 @@ from bootscope.devices.model import MEMORY, ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE
 
 _STEPS = 64
-"""The fraction of the divisor counts in these parts of 1."""
+"""The unit of the divisor's fraction, in parts of 1."""
 
 
 class Pl011(Setting, frozen=True, tag="pl011", tag_field="kind"):
@@ -42,7 +42,7 @@ class Pl011(Setting, frozen=True, tag="pl011", tag_field="kind"):
         return {f"{key}.value": getattr(self, key).value for key in keys}
 
     def byte_ns(self, divisor: int) -> int:
-        """How long a byte is on the line when the clock is divided by 16 times `divisor` / 64."""
+        """How long a byte is on the line if the clock is divided by 16 times `divisor` / 64."""
         return BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // (_STEPS * self.clock_hz.value)
 
     def at_rate(self, baud: int) -> tuple[int, int]:
@@ -56,13 +56,13 @@ class Pl011(Setting, frozen=True, tag="pl011", tag_field="kind"):
         )
 
     def qemu_arguments(self) -> tuple[str, ...]:
-        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
+        """The port is unconnected: the plugin sees every byte, and a slow reader cannot delay the guest."""
         return ("-serial", "null")
 
 
 class Pl011Decoder:
     """Bytes are stores to the data register, unless loopback is on. A store to the line control register
-    makes the divisor count."""
+    applies the divisor."""
 
     _DATA, _INTEGER, _FRACTION, _LINE, _CONTROL = 0x00, 0x24, 0x28, 0x2C, 0x30
     _LOOPBACK = 0x80
@@ -83,6 +83,6 @@ class Pl011Decoder:
         elif offset == self._CONTROL:
             self._control = value
         elif offset == self._LINE and self._integer:
-            # Firmware that does not know the port's clock stores a divisor of 0, which stands for none.
+            # Firmware that does not know the port's clock stores a divisor of 0, which means none.
             self._byte_ns = self._port.byte_ns(self._integer * _STEPS + self._fraction)
         return None

@@ -43,17 +43,17 @@ AnyDevice = (
 
 
 def standard_controller(device: object) -> int | None:
-    """Where the registers of an SD controller on PCI are that follows the SD Association's specification, so
-    that a driver made after that works it; None for any other device."""
+    """The address of the registers of an SD controller on PCI that follows the SD Association's
+    specification, so that a standard driver can operate it; None for any other device."""
     return device.base if isinstance(device, SdhciPci) else None
 
 
 def asks_in_memory(device: object) -> bool:
-    """Whether what a device is to do lies in the guest's memory, where the plugin reads it."""
+    """Whether a device's requests are in the guest's memory, where the plugin reads them."""
     return isinstance(device, VirtioDisk)
 
 
 def linux_drivers(device: object) -> Mapping[str, tuple[str, str]]:
     """What Linux needs for a storage controller: symbol of its configuration -> (module, a function of the
-    driver); none where that is not known."""
+    driver); empty if unknown."""
     return sdhci_pci.DRIVERS if isinstance(device, SdhciPci) else {}

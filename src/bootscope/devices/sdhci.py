@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SD host controller of the SD Association's specification as a part of a chip, with an SD card in it."""
+"""The SD host controller of the SD Association's specification as part of a chip, with an SD card in it."""
 
 from __future__ import annotations
 

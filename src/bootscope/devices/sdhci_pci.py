@@ -25,7 +25,7 @@ DRIVERS = {"MMC_SDHCI_PCI": ("sdhci-pci", "sdhci_pci_probe"), "MMC_BLOCK": ("mmc
 
 
 class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
-    """The controller. `base` is where its first region of memory is put, which software decides."""
+    """The controller. `base` is the address of its first memory region, which software chooses."""
 
     address_space: ClassVar[str] = MEMORY
 
@@ -47,8 +47,8 @@ class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
 
 
 class SdhciDecoder:
-    """A store to the command register starts what the others describe. Registers of 16 bits that lie beside
-    each other may be stored to as one.
+    """A store to the command register starts what the other registers describe. Adjacent 16-bit registers may
+    be stored to as one.
 
     `byte_addressed` cards take byte addresses, others sectors.
     """

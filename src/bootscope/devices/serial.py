@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial lines, whatever the port: what a byte takes, and the queue that bytes wait in."""
+"""Serial lines, whatever the port: the time of a byte, and the queue in which bytes wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BITS_PER_BYTE = 10
 
 
 class NumberedPort(Setting, frozen=True):
-    """A port of a chip with several. `number`: which it is, from 0; those before it lead nowhere as well."""
+    """One port of a chip with several. `number`: its number, from 0; those before it are unconnected too."""
 
     address_space: ClassVar[str] = MEMORY
     rate_key: ClassVar[str] = "clock_hz"
@@ -39,15 +39,15 @@ class NumberedPort(Setting, frozen=True):
         )
 
     def qemu_arguments(self) -> tuple[str, ...]:
-        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
+        """The port is unconnected: the plugin sees every byte, and a slow reader cannot delay the guest."""
         return ("-serial", "null") * (self.number + 1)
 
 
 class LineQueue:
     """The bytes that a serial port holds, and when each leaves it.
 
-    The line empties the queue. A byte costs nothing while there is room; when the queue is full, it costs the
-    wait for a place. So bytes drain while the CPU works.
+    The line empties the queue, while the CPU works. A byte costs nothing while there is room; when the queue
+    is full, it costs the wait for a free place.
     """
 
     def __init__(self, depth_bytes: int) -> None:

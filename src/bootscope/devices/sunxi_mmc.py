@@ -40,7 +40,7 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
 
 
 class SunxiMmcDecoder:
-    """The command register starts what the others describe.
+    """The command register starts what the other registers describe.
 
     `byte_addressed` cards take byte addresses, others sectors.
     """

@@ -37,7 +37,7 @@ class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_f
         return {"register_bytes": self.register_bytes, **numbers}
 
     def byte_ns(self, divisor: int) -> int:
-        """How long a byte is on the line when the clock is divided by 16 times `divisor`."""
+        """How long a byte is on the line if the clock is divided by 16 times `divisor`."""
         return BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // self.clock_hz.value
 
     def at_rate(self, baud: int) -> tuple[int, int]:
@@ -51,7 +51,7 @@ class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_f
         )
 
     def qemu_arguments(self) -> tuple[str, ...]:
-        """The port leads nowhere: the plugin sees every byte, and a slow reader cannot hold the guest up."""
+        """The port is unconnected: the plugin sees every byte, and a slow reader cannot delay the guest."""
         return ("-serial", "null")
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """NXP's controller of SD and MMC cards, uSDHC, with an SD card in it.
 
-It is nearly that of the SD Association's specification: what a command does with its data is told to a
-register of its own. Source: i.MX 8M Plus Applications Processor Reference Manual, IMX8MPRM, chapter
-"Ultra Secured Digital Host Controller".
+It is nearly that of the SD Association's specification, but a register of its own says what a command does
+with its data. Source: i.MX 8M Plus Applications Processor Reference Manual, IMX8MPRM, chapter "Ultra Secured
+Digital Host Controller".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bootscope.devices.sdhci_pci import SdhciDecoder, SdhciPci
 
 
 class Usdhc(SdhciPci, frozen=True, tag="usdhc", tag_field="kind"):
-    """The controller. `bus`: which of the chip's, from 0, the card is in."""
+    """The controller. `bus`: which of the chip's controllers, from 0, has the card."""
 
     bus: int = 0
 
@@ -27,7 +27,7 @@ class Usdhc(SdhciPci, frozen=True, tag="usdhc", tag_field="kind"):
 
 
 class UsdhcDecoder(SdhciDecoder):
-    """The register of modes holds them longer: a store to that of commands does not change them."""
+    """A separate register holds the transfer modes: stores to the command register do not change them."""
 
     _MIXER = 0x48
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PC's graphics card with a frame buffer, as QEMU's `VGA` is one: firmware in its ROM sets the mode."""
+"""A PC's graphics card with a frame buffer, like QEMU's `VGA`: firmware in its ROM sets the mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bootscope.devices.model import MEMORY, DeviceEvent, Media, in_option
 
 
 class Vga(Setting, frozen=True, tag="vga", tag_field="kind"):
-    """The card. `base` is where its registers are put in memory, which software decides."""
+    """The card. `base` is the address of its registers in memory, which software chooses."""
 
     address_space: ClassVar[str] = MEMORY
 
@@ -29,7 +29,7 @@ class Vga(Setting, frozen=True, tag="vga", tag_field="kind"):
 
 
 class VgaDecoder:
-    """What is stored to it costs nothing and says nothing of the boot."""
+    """Stores to it cost nothing and say nothing about the boot."""
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk of virtio's behind memory-mapped registers: what kernels for virtual machines have a driver for.
+"""A virtio disk with memory-mapped registers, for which kernels for virtual machines have a driver.
 
-No board has one. Its requests are done before the guest goes on, and cost what a card's commands do.
+No board has one. Its requests are complete before the guest goes on, and cost the same as a card's commands.
 Source: Virtual I/O Device (VIRTIO) 1.2, chapters 4.2.2 and 5.2.
 """
 
@@ -20,13 +20,13 @@ from bootscope.devices.model import (
 )
 
 DISK = "/dev/vda"
-"""Linux's name of the only one."""
+"""Linux's name of the only such disk."""
 DRIVERS = {"VIRTIO_MMIO": ("virtio_mmio", "virtio_mmio_probe"), "VIRTIO_BLK": ("virtio_blk", "virtblk_probe")}
 """What Linux needs for it: symbol of its configuration -> (module, a function of the driver)."""
 
 
 class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
-    """The first of the places for such devices that QEMU's machine has."""
+    """The disk, in the first of the slots for such devices that QEMU's machine has."""
 
     address_space: ClassVar[str] = MEMORY
 
@@ -44,7 +44,7 @@ class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},{media.writes}"
-        # Requests are taken where the guest asks for them, and not by another thread when it gets to them.
+        # Requests are processed at once where the guest makes them, not later by another thread.
         here = "virtio-mmio.ioeventfd=off"
         return (
             *("-drive", drive, "-global", here),
@@ -53,7 +53,7 @@ class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
 
 
 class VirtioDiskDecoder:
-    """The plugin reads each request out of the guest's memory and tells it behind the registers
+    """The plugin reads each request from the guest's memory and reports it at offsets behind the registers
     (native/plugin/virtio_disk.h)."""
 
     _WHAT, _SECTOR, _BYTES = 0, 8, 16

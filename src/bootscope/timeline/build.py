@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the stored capture of one boot to its timeline: a pure function of what is on disk."""
+"""From the stored capture of one boot to its timeline: a pure function of the files on disk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DENSE = (Io, Read, Sample, StackSample)
 
 
 def decoders_of(run: RunInfo) -> dict[int, Decoder]:
-    """A decoder for each device, by its number in the watch file."""
+    """The decoder of each device, by its number in the watch file."""
     size = run.system.card_bytes
     return {number: run.board.devices[name].decoder(name, size) for number, name in run.watch.devices.items()}
 
@@ -58,7 +58,7 @@ def decode(records: list[Record], decoders: Mapping[int, Decoder]) -> Iterator[D
 
 
 def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
-    """What the board's devices were told to do, in stream order."""
+    """The commands given to the board's devices, in stream order."""
     for name in run.watch.devices.values():
         if name not in run.board.devices:
             raise UserError(
@@ -70,7 +70,7 @@ def events_of(records: list[Record], run: RunInfo) -> list[DeviceEvent]:
 
 @dataclass(frozen=True)
 class Made:
-    """A timeline with what it was made from, for analyses that go on from there.
+    """A timeline with its inputs, for analyses that build on it.
 
     The virtual times of `records` are those of the board's CPU.
     """
@@ -82,11 +82,11 @@ class Made:
     costs: list[Cost]
     clock: BoardClock
     memory_ns: list[int] | None = None
-    """How long was waited for memory up to each record; None without a model of a core."""
+    """Time waited for memory up to each record; None if no core is modelled."""
 
 
 def timeline(boot_id: str, records: list[Record], run: RunInfo, board: Board | None = None) -> Timeline:
-    """The timeline of a boot; with `board`, as that profile's devices would have had it."""
+    """The timeline of a boot; with `board`, as with that profile's devices."""
     return timeline_of(boot_id, records, run, board).timeline
 
 
@@ -97,8 +97,8 @@ def timeline_of(
     board: Board | None = None,
     timing: Timing | None = None,
 ) -> Made:
-    """The same, with events, costs and clock; with `timing`, as on that core. `run` in the result names the
-    board that counted."""
+    """The same, with events, costs and clock; with `timing`, as on that core. `run` in the result contains
+    the board used for the costs."""
     if board:
         run = msgspec.structs.replace(run, board=board)
     spread = on_core(records, run, timing) if timing else None
@@ -107,7 +107,7 @@ def timeline_of(
     found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)
     split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run, spread)
-    # What is neither a sample nor a store to a device is one record in ten.
+    # Only one record in ten is neither a sample nor a store to a device.
     sparse = [(i, r) for i, r in enumerate(records) if r.__class__ not in _DENSE]
     console_lines = console.lines(console.console_bytes(events, run.board.console), clock)
     quality = next((r for _, r in sparse if isinstance(r, Clock)), Clock(0, 0, 0))
@@ -173,7 +173,7 @@ def _transfers(
 
 
 def _what(command: StorageCommand, run: RunInfo) -> str:
-    """The most exact name for what a command reads: the smallest extent that it reaches into."""
+    """The most specific name of what a command reads: the smallest extent that it touches."""
     if command.sector is None:
         return "card registers"
     hit = [extent for extent in run.system.extents if phases.touches(command, extent)]
@@ -187,7 +187,7 @@ def _sleeps(records: Sparse, clock: BoardClock) -> tuple[Sleep, ...]:
 
 
 def _cpu_sleeps(records: Sparse, clock: BoardClock) -> tuple[tuple[Sleep, ...], ...]:
-    """When each of several CPUs slept, as long as it did; what devices take meanwhile comes before."""
+    """When each of several CPUs slept, at full length; device time during a sleep comes before it."""
     found: list[list[Sleep]] = []
     cpu = 0
     for index, record in records:
@@ -202,7 +202,7 @@ def _cpu_sleeps(records: Sparse, clock: BoardClock) -> tuple[tuple[Sleep, ...], 
 
 
 def _execs(records: Sparse, clock: BoardClock, run: RunInfo) -> tuple[tuple[int, str], ...]:
-    """Start and name of every program; the kernel also names its own threads here, which do not count."""
+    """Start and name of every program; the hook also reports the kernel's own threads, which are left out."""
     return tuple(
         (clock.before(i), hook.text.decode("utf-8", "replace"))
         for i, hook in phases.hooks(records, run, "exec")
@@ -221,8 +221,8 @@ def _pins(events: Iterable[DeviceEvent], clock: BoardClock) -> tuple[tuple[int, 
 
 
 def _kernel_image(run: RunInfo) -> int:
-    """Where the kernel's image was put, and so its decompressor, which is linked to 0; but to where it is
-    stored if it runs from there."""
+    """How far the kernel's decompressor is from its link address: it is linked to 0, so the address of the
+    image; 0 if it runs from where it is stored, to which it is linked then."""
     settings = run.system.settings
     if settings.get("kernel.config.ZBOOT_ROM") == "True":
         return 0
@@ -231,7 +231,7 @@ def _kernel_image(run: RunInfo) -> int:
 
 
 def _loader_offset(records: Sparse, run: RunInfo) -> int:
-    """How far the boot loader moved itself from where it was linked; 0 when it did not."""
+    """How far the boot loader relocated itself from its link address; 0 if it did not."""
     for program in run.board.boot_loader.programs:
         for _, hook in phases.hooks(records, run, program.hook(Hooked.RELOCATE)):
             if hook.registers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console: bytes to stamped lines, and markers in them as a second opinion on the phases."""
+"""The console: bytes to stamped lines, and markers in them that cross-check the phases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def console_bytes(events: Iterable[DeviceEvent], device: str) -> list[ConsoleByt
 
 
 def by_line(found: Iterable[ConsoleByte]) -> Iterator[list[ConsoleByte]]:
-    """The bytes of each line, its LF included. Every byte is in exactly one; the last may be unfinished."""
+    """The bytes of each line, with its LF. Every byte is in exactly one; the last may be unfinished."""
     part: list[ConsoleByte] = []
     for byte in found:
         part.append(byte)
@@ -31,7 +31,7 @@ def by_line(found: Iterable[ConsoleByte]) -> Iterator[list[ConsoleByte]]:
 
 
 def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
-    """Lines without their CR and LF; what is left of an unfinished one is as it came."""
+    """Lines without their CR and LF; an unfinished last line stays as it came."""
     return tuple(
         Line(clock.before(_first(part).index), clock.after(part[-1].index), _data(part))
         for part in by_line(found)
@@ -39,7 +39,7 @@ def lines(found: Iterable[ConsoleByte], clock: BoardClock) -> tuple[Line, ...]:
 
 
 def _first(part: list[ConsoleByte]) -> ConsoleByte:
-    """The byte that a line begins with: not a CR of those who end the line before with LF and CR."""
+    """The first byte of a line: not the CR of a writer who ends the previous line with LF and CR."""
     words = next((byte for byte in part if byte.value not in (0x0A, 0x0D)), None)
     return words if words and part[0].value == 0x0D else part[0]
 
@@ -67,7 +67,7 @@ def _announced(loader: Loader) -> list[tuple[Announced, re.Pattern[bytes]]]:
 
 
 def marker_times(found: Iterable[Line], loader: Loader) -> dict[str, tuple[int, str]]:
-    """First line that announces each phase: phase -> (time in ns, the line as text)."""
+    """The first line that announces each phase: phase -> (time in ns, the line as text)."""
     markers = _announced(loader)
     result: dict[str, tuple[int, str]] = {}
     for line in found:
@@ -78,7 +78,7 @@ def marker_times(found: Iterable[Line], loader: Loader) -> dict[str, tuple[int, 
 
 
 def disagreements(phases: Iterable[Phase], found: Iterable[Line], loader: Loader) -> tuple[Disagreement, ...]:
-    """Markers that lie further from the start of their phase than they should."""
+    """Markers that are further from the start of their phase than allowed."""
     starts = {phase.name: phase.start_ns for phase in phases}
     seen = marker_times(found, loader)
     result: list[Disagreement] = []

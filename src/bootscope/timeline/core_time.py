@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a core with caches and memory would make of virtual time.
+"""Virtual time as it would be on a core with caches and memory.
 
-Virtual time is instructions times a tick. With what a counting pass has found (capture/counted.py) the same
+Virtual time is instructions times a tick. With the results of a counting pass (capture/counted.py) the same
 instructions take
 
     instructions x base time + branches + waits for caches, memory and devices
 
-Three kinds of virtual time stay as they are: while the CPU sleeps, in loops that wait for a clock, and in
-those that ask a device again and again.
+Three kinds of virtual time stay the same: sleeps of the CPU, loops that wait for a clock, and loops that poll
+a device.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _PS = 1000
 
 @dataclass(frozen=True)
 class Timing:
-    """A core, and what was counted of it in one boot."""
+    """A core, and its counts in one boot."""
 
     core: Core
     counted: Counted
 
     @property
     def price(self) -> Price:
-        """What the core takes for everything."""
+        """The core's costs."""
         return price(self.core)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Times of a boot on a core: of each record its new virtual time, how long was waited for memory and
-    devices up to it, and how long loops took that wait for a clock or ask a device, which no core stretches.
+    """Times of a boot on a core: the new virtual time of each record, the time waited for memory and devices
+    up to it, and the time of loops that wait for a clock or poll a device, which is the same on every core.
     All in ns."""
 
     records: list[Record]
@@ -56,8 +56,8 @@ class Spread:
 
 @dataclass(slots=True)
 class _Stretch:
-    """Records from one entry to the next: virtual time from the first on in which the CPU computed, and that
-    passes alike on any CPU; and what was counted."""
+    """Records from one entry to the next: the virtual time since the first in which the CPU computed, and
+    that which passes equally on any CPU; and the counts."""
 
     computing_ns: list[int] = field(default_factory=list)
     steady_ns: list[int] = field(default_factory=list)
@@ -76,7 +76,7 @@ def on_core(records: list[Record], run: RunInfo, timing: Timing) -> Spread:
         whole_ps, waits_ps, asking_ps = _cost(part, prices, tick_ns)
         computing = part.computing_ns[-1] or 1
         for done_ns, still_ns in zip(part.computing_ns, part.steady_ns, strict=True):
-            # In between, everything is spread evenly.
+            # Within a stretch, everything is spread evenly.
             times.append(steady_ns + still_ns + (cpu_ps + whole_ps * done_ns // computing) // _PS)
             memory.append((memory_ps + waits_ps * done_ns // computing) // _PS)
             asked_ns = (polled_ps + asking_ps * done_ns // computing) // _PS
@@ -90,11 +90,11 @@ def on_core(records: list[Record], run: RunInfo, timing: Timing) -> Spread:
 
 
 def _cost(part: _Stretch, prices: Price, tick_ns: int) -> tuple[int, int, int]:
-    """What the computing of a stretch takes, in ps, what of that is waiting for memory, and what asking a
-    device again and again."""
+    """The time that the computing of a stretch takes, in ps, the part of that waiting for memory, and the
+    part polling a device."""
     computing_ns = part.computing_ns[-1]
     if not computing_ns:
-        # It waits for a clock: what memory does meanwhile is not waited for.
+        # It waits for a clock, so that waiting for memory adds nothing.
         return 0, 0, 0
     polled_ns = min(part.counts[Count.POLLED_NS], computing_ns)
     waits_ps = prices.memory_ps(part.counts)
@@ -103,7 +103,7 @@ def _cost(part: _Stretch, prices: Price, tick_ns: int) -> tuple[int, int, int]:
 
 
 def _stretches(records: list[Record], run: RunInfo, entries: Sequence[Entry]) -> Iterator[_Stretch]:
-    """The records parted where something was counted up to them."""
+    """The records, split where an entry of counts ends."""
     passed = CpuTime(run.watch.hooks)
     ends = joined(records, entries)
     part, computing, steady = _Stretch(), 0, 0
@@ -120,8 +120,8 @@ def _stretches(records: list[Record], run: RunInfo, entries: Sequence[Entry]) ->
 
 
 def joined(records: list[Record], entries: Sequence[Entry]) -> dict[int, Counts]:
-    """What was counted up to which record: entries of events belong to those, those of samples in between to
-    the samples there, in order. Samples that a recording lacks are added to what comes next."""
+    """The counts up to each record: entries of events belong to events, those of samples in between to the
+    samples there, in order. Counts of samples that a recording lacks are added to the next entry."""
     found: dict[int, Counts] = {}
     at = events = 0
     for index, record in enumerate(records):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What device events cost on the real board.
 
-QEMU's serial port and card take no time. The board's do, so every event is given a cost, kept beside
-it and never mixed into its stamp:
+QEMU's serial port and card take no time, those of the board do. So every event gets a cost, kept beside it
+and never mixed into its stamp:
 
 - A storage command costs what its controller says (devices/): latency + bytes / bandwidth.
 - A console byte enters the port's queue, which the line empties (devices/serial.py).
@@ -36,7 +36,7 @@ class Cost:
 
 
 class CostModel:
-    """Gives device events their costs, one after the other; `added_ns` is the sum so far."""
+    """Assigns costs to device events, one after the other; `added_ns` is the sum so far."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -45,7 +45,7 @@ class CostModel:
         self.added_ns = board.power_on_ns.value
 
     def add(self, event: DeviceEvent, virtual_ns: int) -> int:
-        """What the next event, which happens at `virtual_ns`, costs in ns; 0 when it is free."""
+        """The cost in ns of the next event, which happens at `virtual_ns`; 0 if it is free."""
         if isinstance(event, ConsoleByte):
             queue = self._queues.get(event.device)
             if queue is None:
@@ -61,9 +61,9 @@ class CostModel:
 
 
 def _storage_costs(board: Board) -> Callable[[StorageCommand], int]:
-    """What a command of the board's storage costs in ns."""
+    """The cost in ns of a command of the board's storage."""
     storage, card = board.storage_device, board.card
-    # Asked once: a check against a protocol takes longer than all else that is done for an event.
+    # Checked once: a check against a protocol takes longer than all other work on an event.
     if isinstance(storage, MemoryStorage):
         return lambda event: storage.event_ns(event, card)
     return lambda event: storage.cost_ns(event.size_bytes, card)
@@ -80,7 +80,7 @@ def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) ->
 
 
 def costs_ns(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> Iterator[tuple[int, int]]:
-    """(record, ns) of each event, as :func:`costs`, also where that is 0; for those who only add up."""
+    """(record, ns) of each event, like :func:`costs`, but including zeros; for callers that only add up."""
     add = CostModel(board).add
     return ((event.index, add(event, records[event.index].time_ns)) for event in events)
 
@@ -94,9 +94,9 @@ class BoardClock:
         self._sums = list(accumulate((cost.ns for cost in found), initial=power_on_ns))
 
     def after(self, index: int) -> int:
-        """When record `index` is done: its own cost included."""
+        """The end of record `index`: its own cost included."""
         return self._records[index].time_ns + self._sums[bisect_right(self._indexes, index)]
 
     def before(self, index: int) -> int:
-        """When record `index` begins: its own cost not included."""
+        """The start of record `index`: its own cost not included."""
         return self._records[index].time_ns + self._sums[bisect_left(self._indexes, index)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board's CPU would make of virtual time.
+"""Virtual time as it would be on a board's CPU.
 
 Virtual time is instructions times a tick. A real CPU needs more or less for them: the profile's
-``cpu_scale_ppm``. Two kinds of virtual time pass alike on every CPU and are not scaled: while the CPU
-sleeps until a timer wakes it, and in loops that wait for a clock (delays of the kernel and of boot loaders).
+``cpu_scale_ppm``. Two kinds of virtual time are the same on every CPU and are not scaled: sleeps of the CPU
+until a timer wakes it, and loops that wait for a clock (delays of the kernel and of boot loaders).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from bootscope.loaders.model import Hooked
 from bootscope.loaders.registry import hooks
 
 DELAYS = ("delay", *hooks(Hooked.DELAY))
-"""What loops that wait for a clock are hooked by."""
-# Whoever runs from here on is in no delay, whatever was seen of the end of the last one.
+"""The hooks of loops that wait for a clock."""
+# After one of these the running code is in no delay, even if the end of the last one was not seen.
 _OTHERS = ("switch", *hooks(Hooked.START), "kernel.image", "kernel.start")
 
 
 def sees_delays(names: Mapping[int, str]) -> bool:
-    """Whether a recording with these hooks (number -> name) knows loops that wait for a clock."""
+    """Whether a recording with these hooks (number -> name) shows loops that wait for a clock."""
     return any(name in DELAYS for name in names.values())
 
 
 class CpuTime:
-    """Splits virtual time, record by record, into what the CPU computes and what passes on any CPU."""
+    """Splits virtual time, record by record, into computing time and time that is the same on any CPU."""
 
     def __init__(self, names: Mapping[int, str]) -> None:
         self._waits: dict[int, bool] = {}
@@ -44,7 +44,7 @@ class CpuTime:
         self.computing_ns = 0
         """Virtual time in which instructions were executed, up to the last record."""
         self.steady_ns = 0
-        """Virtual time that passes alike on every CPU, up to the last record."""
+        """Virtual time that is the same on every CPU, up to the last record."""
 
     def feed(self, record: Record) -> None:
         """The next record of the stream."""
@@ -60,14 +60,14 @@ class CpuTime:
             self._waiting = self._waits.get(record.hook, self._waiting)
 
     def scaled_ns(self, ppm: int) -> int:
-        """When the last record is, on a CPU that needs `ppm` / 1,000,000 times as long for instructions."""
+        """The last record's time on a CPU that needs `ppm` / 1,000,000 times as long for instructions."""
         return self.steady_ns + self.computing_ns * ppm // UNSCALED_PPM
 
 
 def at_cpu_speed(records: list[Record], run: RunInfo) -> list[Record]:
-    """The records with their virtual times as the CPU of the run's board would have them.
+    """The records with their virtual times as on the CPU of the run's board.
 
-    A sleep stays as long as it was. The same list comes back when the board scales nothing.
+    Sleeps keep their length. If the board scales nothing, the same list is returned.
     """
     ppm = run.board.cpu_scale_ppm.value
     if ppm == UNSCALED_PPM:

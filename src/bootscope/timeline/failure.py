@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong in a boot, by the words of the kernel or of the boot loader that stopped."""
+"""What went wrong in a boot, from the messages of the kernel or of the boot loader that stopped."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that failed: its `kind`, when (`at_ns`, then or later with `earliest`; None without a clock),
-    in which phase (empty: none is known), and the line that tells it. `cause` is the line of an oops before a
-    panic. Both are untrusted.
+    """A failure: its `kind`, when (`at_ns`; with `earliest`, then or later; None without a clock), in which
+    phase (empty if unknown), and the line that shows it. `cause` is the line of an oops before a panic. Both
+    lines are untrusted.
 
-    `ends`: the boot came to no end because of it. `after`: the boot was through before.
+    `ends`: it ended the boot. `after`: the boot was complete before.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Failure:
 
     @property
     def words(self) -> str:
-        """What happened, when and where, without the line: safe to show but for the phase's name."""
+        """What happened, when and where, without the line: safe to show except for the phase's name."""
         when = ""
         if self.at_ns is not None:
             when = f" at {self.at_ns / 1e9:.3f} s{' or later' if self.earliest else ''}"

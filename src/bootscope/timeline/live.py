@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be told of a boot while it runs: phase, board time, milestones, console lines."""
+"""What is known of a boot while it runs: phase, board time, milestones, console lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.timeline.phases import reads_kernel
 
 MAX_LINE_BYTES = 4096
 _LAST_LINES = 3
-"""A boot loader that gives up says why, that it resets, and perhaps how."""
+"""A boot loader that gives up prints why, that it resets, and perhaps how."""
 
 
 class Live:
@@ -39,13 +39,13 @@ class Live:
         self._before_load = loader.phases[1 : loader.phases.index(LOAD)] if LOAD in loader.phases else ()
         self.phase = loader.phases[0]
         self.starts: dict[str, int] = {self.phase: 0}
-        """Phases that were reached -> board time in ns, in order."""
+        """Phases reached so far -> board time in ns, in order."""
         self.milestones: dict[str, int] = {}
-        """Milestones that were reached -> board time in ns, in order."""
+        """Milestones reached so far -> board time in ns, in order."""
         self.panicked = False
         self.last: Record | None = None
         self.last_lines: deque[bytes] = deque(maxlen=_LAST_LINES)
-        """What the console said last, without empty lines."""
+        """The last console lines, without empty ones."""
 
     @property
     def now_ns(self) -> int:
@@ -75,7 +75,7 @@ class Live:
                 self.milestones.setdefault(FIRST_LIGHT, self.now_ns)
 
     def _enter(self, phase: str, at_ns: int) -> None:
-        """Goes on with a phase. The first one after power-on begins with the CPU, not where it is seen."""
+        """Enters the next phase. The first one after power-on begins with the CPU, not where it is seen."""
         self.phase = phase
         if phase not in self.starts:
             board = self._run.board
@@ -110,7 +110,7 @@ class Live:
             self.flush()
 
     def flush(self) -> None:
-        """Hands out the line as it stands."""
+        """Hands out the current line, even if unfinished."""
         if self._line:
             line = bytes(self._line).rstrip(b"\r\n")
             if line.strip():

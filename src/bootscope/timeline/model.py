@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A stretch of the boot, and what its time went into.
+    """A stretch of the boot, and how its time was spent.
 
-    ``cpu_ns + storage_ns + console_ns + idle_ns + fixed_ns == end_ns - start_ns``, and a phase ends
-    where the next one starts. `evidence` says by what its start was found. `memory_ns` is the part of
-    `cpu_ns` that a core's model waits for memory and devices, `clocked_ns` the part of loops that wait for a
-    clock or ask a device, which take as long on any core; None without a model.
+    ``cpu_ns + storage_ns + console_ns + idle_ns + fixed_ns == end_ns - start_ns``, and a phase ends where the
+    next one starts. `evidence` says how its start was found. `memory_ns` is the part of `cpu_ns` that a
+    modelled core waits for memory and devices, `clocked_ns` the part of loops that wait for a clock or poll a
+    device, which is the same on any core; None without a model.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A console line: when its first byte was given to the port and its last one done."""
+    """A console line: when its first byte was written to the port and its last one was sent."""
 
     start_ns: int
     end_ns: int
@@ -70,7 +70,7 @@ class Sleep:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A console marker that puts the start of a phase elsewhere than the program addresses do."""
+    """A console marker that contradicts the program addresses about the start of a phase."""
 
     phase: str
     address_ns: int
@@ -98,8 +98,9 @@ class Timeline:
     clock_worst_ns: int
     kernel_image: int = 0
     cpu_sleeps: tuple[tuple[Sleep, ...], ...] = ()
-    """When each of several CPUs that work at once slept or waited for others; empty for one CPU. `sleeps` and
-    the phases' `idle_ns` are of all of them: a phase's `cpu_ns` is the time in which at least one worked."""
+    """When each of several concurrent CPUs slept or waited for others; empty for one CPU. `sleeps` and the
+    phases' `idle_ns` are of all CPUs together: a phase's `cpu_ns` is the time in which at least one
+    worked."""
 
     def phase(self, name: str | None) -> Phase | None:
         """The phase of that name, if the boot has it."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The phases of a boot, found from program addresses and from what is read off the card.
+"""The phases of a boot, from program addresses and from reads of the card.
 
-Nothing here looks at the console, so a silent system is split as well as a chatty one.
+The console is not used, so a silent system is split as well as a chatty one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _APPLICATION = "application.start"
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The record at which a phase begins, and how that is known."""
+    """The record at which a phase begins, and how that was found."""
 
     phase: str
     index: int
@@ -31,7 +31,7 @@ class Boundary:
 
 
 def touches(command: StorageCommand, extent: Extent) -> bool:
-    """Whether a command reaches into an extent of the card."""
+    """Whether a command touches an extent of the card."""
     if command.sector is None:
         return False
     end = command.sector + (command.size_bytes + SECTOR_BYTES - 1) // SECTOR_BYTES
@@ -69,21 +69,21 @@ def boundaries(records: list[Record], events: list[DeviceEvent], run: RunInfo) -
         if stage.hook == _APPLICATION:
             index = index if run.system.application else None
             evidence = f"program {run.system.application} started"
-        # A start that lies before the one of an earlier phase cannot be right, and is left out.
+        # A start before that of an earlier phase cannot be right, and is left out.
         if index is not None and (not ordered or index > ordered[-1].index):
             ordered.append(Boundary(stage.phase, index, evidence))
     return ordered
 
 
 def _idle_ns(idles: Iterable[Idle], start_ns: int, end_ns: int) -> int:
-    """Idle time inside a stretch of virtual time; idle stretches that reach over it are cut."""
+    """Idle time inside a stretch of virtual time; idle stretches that cross its ends are cut."""
     return sum(
         max(0, min(end_ns, idle.time_ns) - max(start_ns, idle.time_ns - idle.duration_ns)) for idle in idles
     )
 
 
 def _waited(up_to_ns: list[int] | None, first: int, last: int) -> int | None:
-    """How long was waited from one record to another, by how long it was up to each."""
+    """The waiting from one record to another, given the total up to each record."""
     if up_to_ns is None:
         return None
     return up_to_ns[last] - (up_to_ns[first] if first >= 0 else 0)
@@ -98,7 +98,7 @@ def phases(
     spread: Spread | None = None,
 ) -> tuple[Phase, ...]:
     """The phases in order; each ends where the next begins, the last at the last record. `spread`: the times
-    of the records on a core, where one is modelled."""
+    of the records on a core, if one is modelled."""
     power_on_ns = run.board.power_on_ns.value
     before, first, *_ = run.board.boot_loader.phases
     memory_ns = spread.memory_ns if spread else None
@@ -114,7 +114,7 @@ def phases(
     for at, boundary in enumerate(begins):
         last = at + 1 == len(begins)
         end = len(records) if last else begins[at + 1].index
-        # Virtual and board time at which it begins and ends; a last phase includes its last record.
+        # Virtual and board time of its start and end; a last phase includes its last record.
         v0 = 0 if boundary.index < 0 else records[boundary.index].time_ns
         v1 = records[-1].time_ns if last else records[end].time_ns
         start_ns = power_on_ns if boundary.index < 0 else clock.before(boundary.index)

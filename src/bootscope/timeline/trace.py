@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a boot looks like once it is understood, wherever it came from.
+"""A boot in one common form, whatever its source.
 
 A recording on an emulated board and a folder of imported logs both become a :class:`Trace`. Exports,
 the report and the analyses that need no emulator work on it and on nothing else.
 
-What a trace holds by the million is a msgspec struct: it is made ten times as fast as a frozen dataclass,
-and the garbage collector need not look at it, since nothing in it can refer back to it.
+Objects that a trace holds by the million are msgspec structs: they are made ten times as fast as frozen
+dataclasses, and the garbage collector can skip them, since nothing in them refers back to them.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ TRACK_KINDS = (
 
 
 LENGTH, OR_MORE, OR_LESS, NOT_KNOWN = "length", "or more", "or less", "not known"
-"""A detail of a phase whose length is a bound, and what it may say."""
+"""A detail of a phase whose length is a bound, and its possible values."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
     """A stretch of time on a track, in nanoseconds of the trace's clock; ``end_ns >= start_ns``.
 
-    `detail` is what a reader wants to know on a click: a label -> text or a number whose unit is in
-    the label (`bytes`, `sector`, `cost_ns`). Spans of one track nest or follow each other; where they
-    may overlap partly (processes that wait), the track says so by `overlaps`.
+    `detail` is what a reader wants to know on a click: a label -> text or a number whose unit is in the label
+    (`bytes`, `sector`, `cost_ns`). Spans of one track nest or follow each other; if they may overlap partly
+    (waiting processes), the track has `overlaps`.
     """
 
     start_ns: int
@@ -63,7 +63,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 class Track:
     """A row of spans of one kind (one of TRACK_KINDS), sorted by start, longest first.
 
-    `parent` is the id of the track this one belongs under: a process under the one that forked it.
+    `parent` is the id of the track above this one: for a process, that of the one that forked it.
     """
 
     ident: str
@@ -75,9 +75,9 @@ class Track:
 
 
 class Point(msgspec.Struct, frozen=True, gc=False):
-    """A moment with a name: a milestone, a console line, a pin edge. `kind` is `milestone`, `line`,
-    `pin`, `wake` or `mark`; `error_ns` how far off it may be, with `error_or_more` the least of that. With
-    `earliest` it was then or later: its line has no stamp of its own, and comes after one that has."""
+    """A moment with a name: a milestone, a console line, a pin edge. `kind` is `milestone`, `line`, `pin`,
+    `wake` or `mark`; `error_ns` is how far off it may be, with `error_or_more` at least that. With `earliest`
+    it was then or later: its line has no stamp of its own, and follows one that has."""
 
     at_ns: int
     name: str
@@ -88,14 +88,14 @@ class Point(msgspec.Struct, frozen=True, gc=False):
 
 
 class Stack(msgspec.Struct, frozen=True, gc=False):
-    """Time seen in one call path, outermost first: (`kernel`, `initcall xyz`, `do_mount`...)."""
+    """Time spent in one call path, outermost first: (`kernel`, `initcall xyz`, `do_mount`...)."""
 
     frames: tuple[str, ...]
     ns: int
 
 
 class StackAt(msgspec.Struct, frozen=True, gc=False):
-    """A sample of the stack: the moment, and the call path as in :class:`Stack`."""
+    """A stack sample: the moment, and the call path as in :class:`Stack`."""
 
     at_ns: int
     frames: tuple[str, ...]
@@ -106,7 +106,7 @@ class Table:
     """Figures without a place in time (`systemd-analyze blame`, `strace -c`, callgrind's costs).
 
     `columns` names each column with its unit; a cell is text, a whole number, or None for empty.
-    `headings` are words for people, where the names are none; `total` is the foot, if there is one.
+    `headings` are words for people, if the names are not; `total` is the foot, if there is one.
     """
 
     title: str
@@ -118,8 +118,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Trace:
-    """One boot on one clock. `clock` says in words what that clock is and where its zero lies; the boot took
-    `total_ns`. `sampled` are the samples of its `stacks` in order of time, where they are known."""
+    """One boot on one clock. `clock` says in words what that clock is and where its zero is; the boot took
+    `total_ns`. `sampled` are the samples of its `stacks` in order of time, if known."""
 
     title: str
     clock: str
@@ -128,23 +128,23 @@ class Trace:
     points: tuple[Point, ...] = ()
     stacks: tuple[Stack, ...] = ()
     stalls: tuple[Stack, ...] = ()
-    """The same of waiting for memory alone, where a core is modelled."""
+    """The same for waiting for memory alone, if a core is modelled."""
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     sampled: tuple[StackAt, ...] = ()
     total_or_later: bool = False
-    """It took `total_ns` or longer: no end was seen, or its line has no stamp of its own."""
+    """It took `total_ns` or longer: its end was not seen, or has no stamp of its own."""
     end_seen: bool = True
-    """Whether a line tells the boot's end, or a long silence; else `total_ns` is the last line's."""
+    """Whether a line, or a long silence, shows the boot's end; else `total_ns` is that of the last line."""
     failure: Failure | None = None
     bounds: tuple[str, ...] = ()
-    """Those of `notes` that say which lines are the boot's."""
+    """The `notes` that say which lines are the boot's."""
     begins_ns: int = 0
-    """Of what was before, nothing is known, or only what another system said: no silence and no phase."""
+    """Before this, nothing is known, or only output of another system: no silence and no phase."""
     other_ns: int = 0
-    """So much of `total_ns` is of the system that ran before."""
+    """The part of `total_ns` of the system that ran before."""
     running: bool = False
-    """The log begins long after its boot: what it shows is a system that runs."""
+    """The log begins long after its boot: it shows a running system."""
 
     def track(self, ident: str) -> Track | None:
         """The track of that id, if there is one."""
@@ -161,21 +161,21 @@ class Trace:
 
     @property
     def known_total_ns(self) -> int | None:
-        """How long the boot took; None where that is not known, or only a least time."""
+        """How long the boot took; None if unknown, or if only a minimum is known."""
         return self.total_ns - self.other_ns if self.timed and not self.total_or_later else None
 
     def took(self, seconds: Callable[[int], str]) -> str:
-        """How long the boot took, for people: ``3.2 s``, ``≥ 3.2 s``, ``no clock``; `seconds` writes ns."""
+        """How long the boot took, for people: ``3.2 s``, ``≥ 3.2 s``, ``no clock``; `seconds` formats ns."""
         least = "≥ " if self.total_or_later else ""
         return f"{least}{seconds(self.total_ns - self.other_ns)} s" if self.timed else "no clock"
 
     def known_milestones(self) -> dict[str, int]:
-        """:meth:`milestones` without those of which only the earliest time is known."""
+        """:meth:`milestones` without those whose time is only a minimum."""
         later = self.earliest()
         return {name: ns for name, ns in self.milestones().items() if name not in later}
 
     def earliest(self) -> list[str]:
-        """The milestones of which only the earliest time is known."""
+        """The milestones whose time is only a minimum."""
         return [p.name for p in self.points if p.kind == "milestone" and p.earliest]
 
     def milestones(self) -> dict[str, int]:
