@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turning a system into images."""
+"""Builds images from a system."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's archive as a source of sources, without root and without touching the host's apt.
+"""Fetches sources from Debian's archive, without root and without touching the host's apt.
 
-A private apt configuration (own list of sources, state and cache) takes its mirror from the host's
-and lets apt check signatures: the index is signed, and names the SHA-256 of every file.
+A private apt configuration (its own list of sources, state and cache) takes its mirror from the host's
+and lets apt check signatures: the index is signed and contains the SHA-256 of every file.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from bootscope.system.source import Archive, Package, PackageSet
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 HELPER = Path("/usr/lib/apt/apt-helper")
 _OTHER_NAMES = ("stable", "oldstable")
-"""A mirror renews the folders of a suite's names one after the other. While one of them has a new list of
-indexes and the old indexes, which takes hours at some, the other is whole."""
+"""A mirror updates the folders for a suite's names one after the other. While one of them has a new list of
+indexes but old indexes, which lasts hours on some mirrors, the other is consistent."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file from the archive: where it is now, and the version of the package it came from."""
+    """A file from the archive: where it is stored, and the version of the package it came from."""
 
     path: Path
     version: str
 
 
 MIRROR = "BOOTSCOPE_DEBIAN_MIRROR"
-"""Environment variable with the address of a Debian mirror, for hosts that are no Debian."""
+"""Environment variable with the address of a Debian mirror, for hosts that do not run Debian."""
 
 
 def host_mirrors() -> list[str]:
-    """Base addresses of Debian mirrors: the one that MIRROR names, else those that the host's apt uses,
-    without those for security."""
+    """Base addresses of Debian mirrors: the one that MIRROR names, or else those that the host's apt uses,
+    without those for security updates."""
     if os.environ.get(MIRROR):
         return [os.environ[MIRROR].rstrip("/")]
     output = run(
@@ -60,7 +60,7 @@ _FAILED = re.compile(r"^Failed to fetch (\S+)\s+(.+)$")
 
 
 def _reason(told: str) -> str:
-    """Why apt failed, in one line of the many that it prints: the first that it calls an error, or empty."""
+    """Why apt failed, in one line: the first of its output that it marks as an error, or empty."""
     reason = _REASON.search(told)
     if not reason:
         return ""
@@ -70,7 +70,7 @@ def _reason(told: str) -> str:
 
 class PrivateApt:
     """apt with its own configuration below `work`, for one suite: with packages of `architecture`, or where
-    that is empty with those of the host's and the sources."""
+    that is empty with the host's packages and the sources."""
 
     def __init__(self, work: Path, mirror: str, suite: str, architecture: str = "") -> None:
         self._work, self._mirror = work, mirror.rstrip("/")
@@ -107,7 +107,7 @@ class PrivateApt:
         return done.output
 
     def codename(self) -> str:
-        """What the signed index calls the suite."""
+        """The suite's code name in the signed index."""
         return self.apt("apt-get", "indextargets", "--format", "$(CODENAME)").split("\n")[0].strip()
 
     def source_file(self, source: str, name: str) -> Fetched:
@@ -124,7 +124,7 @@ class PrivateApt:
         raise ToolError(f"the archive has no {name} in the source package {source}")
 
     def package_member(self, package: str, member: str) -> Fetched:
-        """Fetches a binary package (apt checks it) and takes one file out of it."""
+        """Fetches a binary package (apt checks it) and extracts one file."""
         deb = self._download(package)
         run(["dpkg-deb", "-x", deb.path, self._work / "contents"])
         deb.path.unlink()
@@ -138,8 +138,8 @@ class PrivateApt:
         return Fetched(deb.path, f"{name} {deb.version}")
 
     def packages(self, names: Iterable[str]) -> Fetched:
-        """Fetches packages with all that they depend on, as apt resolves it, each checked against the signed
-        index: one tar archive of them, the same bytes from the same packages."""
+        """Fetches packages with all dependencies as apt resolves them, each checked against the signed index:
+        one tar archive of them, with the same bytes for the same packages."""
         words = ("-y", "-q", "--no-install-recommends", "--download-only")
         self.apt("apt-get", "install", *words, *names)
         debs = sorted((self._work / "cache" / "archives").glob("*.deb"))
@@ -156,7 +156,7 @@ class PrivateApt:
         return Fetched(deb, run(["dpkg-deb", "-f", deb, "Version"]).output.strip())
 
     def _dependency(self, name: str, pattern: str) -> str:
-        """The first package that `name` depends on and that fits `pattern`."""
+        """The first package that `name` depends on and that matches `pattern`."""
         told = self.apt("apt-cache", "show", "--no-all-versions", name)
         depends = re.search(r"^Depends: (.+)$", told, re.MULTILINE)
         names = [item.split()[0] for item in depends[1].split(",")] if depends else []
@@ -167,7 +167,7 @@ class PrivateApt:
 
 
 def put_together(whole: Path, debs: Iterable[Path]) -> Path:
-    """Packages as one tar archive, sorted by their names: the same bytes from the same packages."""
+    """Packages as one tar archive, sorted by name: the same bytes for the same packages."""
     with tarfile.open(whole, "w", format=tarfile.GNU_FORMAT) as archive:
         for deb in sorted(debs, key=lambda path: path.name):
             member = tarfile.TarInfo(deb.name)
@@ -178,7 +178,7 @@ def put_together(whole: Path, debs: Iterable[Path]) -> Path:
 
 
 class Archives:
-    """Debian's archive while one system's sources are fetched below `work`: each index is fetched once."""
+    """Debian's archive while one system's sources are fetched below `work`. Fetches each index once."""
 
     def __init__(self, work: Path) -> None:
         self._work = work
@@ -187,7 +187,7 @@ class Archives:
     def fetch(self, wanted: Archive | Package | PackageSet) -> Fetched:
         """Fetches what `wanted` names.
 
-        Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing fits.
+        Raises ToolError when the host has no Debian mirror, the key ring is missing, or nothing matches.
         """
         if isinstance(wanted, Package):
             package = wanted
@@ -228,11 +228,11 @@ class Archives:
         raise last
 
     def _apt(self, mirror: str, suite: str, architecture: str) -> PrivateApt:
-        """apt for this part of the archive, its index fetched."""
+        """apt for this part of the archive, with its index fetched."""
         key = (mirror, suite, architecture)
         if key not in self._updated:
             work = self._work / f"apt{len(self._updated)}"
-            # What an attempt before this left is of no use.
+            # Files of an earlier attempt cannot be used.
             shutil.rmtree(work, ignore_errors=True)
             apt = PrivateApt(work, mirror, suite, architecture)
             apt.apt("apt-get", "update", "-q", "-o", "APT::Update::Error-Mode=any")

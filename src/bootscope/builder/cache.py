@@ -3,11 +3,11 @@
 
     steps/ID/         the result of one step, with meta.json; appears by rename or not at all
     sources/KEY/      a fetched source and resolved.json
-    tmp/              work in progress; what a killed process left is swept at the next start
+    tmp/              work in progress; what a killed process left is removed at the next start
     locks/            one lock file a step, held while it is built
-    refused/          downloads whose hash was wrong, kept for a look
+    refused/          downloads with a wrong hash, kept for inspection
 
-Safe under parallel use: whoever wants a step that is being built waits for it.
+Safe for parallel use: a process that needs a step that another one is building waits for it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _POLL_S = 0.2
 
 
 def _wait(lock: IO[str], enough: Callable[[], bool] | None) -> None:
-    """Waits for a lock, or until what it is wanted for is there."""
+    """Waits for a lock, or until `enough` holds."""
     if enough is None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return
@@ -60,10 +60,10 @@ class Entry:
 
 
 class Cache:
-    """The cache below `root`, which is made when it is not there."""
+    """The cache below `root`, which is created if it does not exist."""
 
     def __init__(self, root: Path) -> None:
-        # Steps run in folders of their own, so a relative path would mean another place there.
+        # Steps run in their own folders, where a relative path would mean another place.
         self.root = root = root.absolute()
         if any(c.isspace() or c == ":" for c in str(root)):
             raise UserError(
@@ -87,7 +87,7 @@ class Cache:
         self._sweep()
 
     def find(self, step_id: str) -> Path | None:
-        """The folder of a finished step, or None. Marks it as used now."""
+        """The folder of a finished step, or None. Records that it is used now."""
         path = self.steps / step_id
         if not (path / "meta.json").exists():
             return None
@@ -99,10 +99,10 @@ class Cache:
     def lock(
         self, name: str, on_wait: Callable[[], None], enough: Callable[[], bool] | None = None
     ) -> Iterator[None]:
-        """Holds the lock `name`; calls `on_wait` once when somebody else has it.
+        """Holds the lock `name`; calls `on_wait` once when another process holds it.
 
-        With `enough`, it goes on without the lock as soon as that holds: who has made a step may work with it
-        for long, and it can be had meanwhile.
+        With `enough`, it continues without the lock as soon as `enough` holds: the process that made a step
+        may keep the lock for long, while the step is already available.
         """
         with (self._locks / name).open("a") as f:
             try:
@@ -114,7 +114,7 @@ class Cache:
 
     @contextlib.contextmanager
     def use(self, step_ids: Iterable[str]) -> Iterator[None]:
-        """Keeps finished steps from being pruned for as long as somebody works with them."""
+        """Protects finished steps from pruning while they are used."""
         with contextlib.ExitStack() as stack:
             for step_id in step_ids:
                 f = stack.enter_context((self._locks / step_id).open("a"))
@@ -122,17 +122,17 @@ class Cache:
             yield
 
     def keep(self, step_id: str) -> None:
-        """Keeps a finished step from being pruned for as long as this process runs, and the program that it
-        becomes."""
+        """Protects a finished step from pruning as long as this process runs, or the program that it executes
+        in its place."""
         held = os.open(self._locks / step_id, os.O_RDWR | os.O_CREAT, 0o666)
         fcntl.flock(held, fcntl.LOCK_SH)
         os.set_inheritable(held, True)
 
     @contextlib.contextmanager
     def workspace(self) -> Iterator[Path]:
-        """A new folder for work in progress, removed at the end; its owner's lock guards it."""
+        """A new folder for work in progress, removed at the end; its owner's lock protects it."""
         path = self._tmp / f"{os.getpid()}-{time.monotonic_ns()}"
-        # First the lock, then the folder: a sweep must never see a folder that nobody holds.
+        # First the lock, then the folder: a sweep must never see a folder without a lock.
         guard = path.with_suffix(".lock").open("w")
         fcntl.flock(guard, fcntl.LOCK_EX)
         path.mkdir()
@@ -151,7 +151,7 @@ class Cache:
             guard.close()
 
     def commit(self, work: Path, final: Path) -> Path:
-        """Makes `work` appear as `final` at once; if somebody was faster, theirs stays."""
+        """Makes `work` appear as `final` at once; if another process was faster, its result stays."""
         _flush(work)
         try:
             work.rename(final)
@@ -170,9 +170,9 @@ class Cache:
         return sorted(found, key=lambda entry: entry.used_s)
 
     def prune(self, limit_bytes: int, keep: frozenset[str] = frozenset()) -> list[Entry]:
-        """Removes steps, least recently used first, until all take at most `limit_bytes`.
+        """Removes steps, least recently used first, until the rest takes at most `limit_bytes`.
 
-        Steps in `keep` and steps that somebody holds a lock on stay. Returns what was removed.
+        Steps in `keep` and locked steps stay. Returns what was removed.
         """
         entries = self.entries()
         total = sum(entry.size_bytes for entry in entries)
@@ -186,7 +186,7 @@ class Cache:
         return removed
 
     def _remove(self, entry: Entry) -> bool:
-        """Removes a step unless it is in use: out of the way by rename first, then for good."""
+        """Removes a step unless it is in use: first by rename, then for good."""
         with (self._locks / entry.step_id).open("a") as f:
             try:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -209,8 +209,8 @@ class Cache:
             if guard.exists():
                 with guard.open("a") as f, contextlib.suppress(BlockingIOError):
                     fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    # By another name first: what a killed build started may still write into it, and
-                    # what is left then goes the next time.
+                    # Renamed first: processes of a killed build may still write into it. What remains is
+                    # removed the next time.
                     grave = self._tmp / f"removed-{path.name}"
                     path.rename(grave)
                     guard.unlink(missing_ok=True)
@@ -220,7 +220,7 @@ class Cache:
 
 
 def tree_bytes(root: Path) -> int:
-    """Disk space of all files below `root` in bytes (holes do not count)."""
+    """Disk space of all files below `root` in bytes (without holes)."""
     total = 0
     for folder, _, files in os.walk(root):
         for name in files:
@@ -230,7 +230,7 @@ def tree_bytes(root: Path) -> int:
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a folder, also one with write-protected folders in it; harmless when it is gone."""
+    """Removes a folder, also with write-protected folders in it; does nothing when it is gone."""
     if not path.exists():
         return
     for folder, _, _ in os.walk(path):

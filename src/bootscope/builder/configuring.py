@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tree's configuration as its own tools make it, from a default one and the symbols asked for."""
+"""A tree's configuration, made by its own tools from a default one and the requested symbols."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bootscope.system.model import Symbols
 def configure(
     context: Context, arch: Architecture, source: Path, tree: str, defconfig: str, symbols: Symbols
 ) -> Path:
-    """Makes the configuration of a tree in the step's folder `build`, as its own tools have it; its path.
+    """Makes the configuration of a tree with its own tools, in the step's folder `build`; returns its path.
 
-    What was asked for need not be in effect: see :func:`bootscope.kbuild.kconfig.check`.
+    Requested symbols may not be in effect: see :func:`bootscope.kbuild.kconfig.check`.
     """
     build = context.scratch / "build"
     config = build / ".config"
@@ -25,7 +25,7 @@ def configure(
     context.make(arch, source, build, *architecture, defconfig)
     kconfig.apply(config, symbols)
     if tree == "busybox":
-        # BusyBox has no olddefconfig: empty lines take the default of every new question.
+        # BusyBox has no olddefconfig: empty lines accept the default of every new question.
         context.run(["sh", "-c", f"yes '' | make -C '{source}' O='{build}' {arch.tools.make} oldconfig"])
     else:
         context.make(arch, source, build, *architecture, "olddefconfig")

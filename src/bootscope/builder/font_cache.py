@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fontconfig has found out of the fonts, in files of a root file system that is being made: without them
-every program that draws text opens all fonts and asks each what it can show.
+"""fontconfig's cache of the fonts, as files of a root file system that is being built: without it every
+program that draws text opens all fonts to find out what they contain.
 
-fc-cache of the root file system itself makes them, run by QEMU: the files are for one version of fontconfig
-and one processor.
+The fc-cache of the root file system itself makes it, run by QEMU: the files are for one version of
+fontconfig and one processor.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from bootscope.builder.step import Context
 from bootscope.core.errors import ToolError, UserError
 
 FOLDER = PurePosixPath("var/cache/fontconfig")
-"""Where /etc/fonts/fonts.conf has them, as it comes with fontconfig."""
+"""The folder of the cache in fontconfig's own /etc/fonts/fonts.conf."""
 PROGRAM = PurePosixPath("usr/bin/fc-cache")
 _NEEDED = ("usr/share/fonts", "usr/local/share/fonts", "usr/share/fontconfig", "etc/fonts")
-"""Folders of which it reads all."""
+"""Folders that it needs completely."""
 
 
 def tools(there: Mapping[PurePosixPath, Entry]) -> dict[PurePosixPath, Entry]:
-    """fc-cache and its libraries, of a root file system from which they may be left out afterwards."""
+    """fc-cache and its libraries, from a root file system that may leave them out afterwards."""
     return {path: entry for path, entry in there.items() if path == PROGRAM or _is_library(path)}
 
 
@@ -39,7 +39,7 @@ def entries(
     """The files of the cache, for the fonts in a root file system: `there` by path without the leading slash;
     `made_by` has :func:`tools` of it.
 
-    A cache is good as long as the folder of its fonts has the time that it says: that of the build, which all
+    A cache is valid while the folder of its fonts has the time stored in it: that of the build, which all
     kinds of images give their folders. Raises UserError where there is no fc-cache, ToolError where it fails.
     """
     if PROGRAM not in made_by:
@@ -49,7 +49,7 @@ def entries(
         )
     root = context.scratch / "fonts"
     lay_out(_chosen({**made_by, **there}), root)
-    # Given the root as a system root, it writes no path of this computer into the cache.
+    # With the root as its system root, it writes no path of this computer into the cache.
     command: list[str | Path] = [
         arch.tools.qemu_user,
         "-L",
@@ -67,9 +67,8 @@ def entries(
 
 
 def _chosen(there: Mapping[PurePosixPath, Entry]) -> dict[PurePosixPath, Entry]:
-    """What fc-cache needs: itself, libraries, fonts, and how they are configured; with the folders that they
-    lie in. A link from the root on would be followed on this computer, so that it becomes one from where it
-    lies."""
+    """What fc-cache needs: itself, libraries, fonts and their configuration, with the folders that contain
+    them. An absolute link would be followed on this computer, so it is made relative."""
     found = {path: entry for path, entry in there.items() if _needed(path)}
     for path in (*found, FOLDER / "any"):
         found |= {parent: there.get(parent, Entry(parent)) for parent in path.parents[:-1]}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What steps took: the last time on this computer, and for the reference system on another one.
+"""How long steps took: the last time on this computer, and for the reference system on another one.
 
-    last/STEP.json         in the cache; only whole builds, none that went on from an earlier one
+    last/STEP.json         in the cache; only complete builds, none that continued an earlier one
 
-build/figures.json comes with bootscope; tools/build_figures.py makes it.
+builder/figures.json comes with bootscope; tools/build_figures.py makes it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ FIGURES = Path(__file__).with_name("figures.json")
 
 
 class Took(msgspec.Struct, frozen=True):
-    """One run of a step: objects compiled (0: none that can be counted), time that passed on so many
-    cores, and the time that all its processes together spent on CPUs."""
+    """One run of a step: objects compiled (0: none that can be counted), elapsed time on `cores` cores, and
+    the CPU time of all its processes together."""
 
     units: int
     time_ns: int
@@ -28,7 +28,7 @@ class Took(msgspec.Struct, frozen=True):
     cores: int
 
     def on(self, cores: int) -> int:
-        """How many ns it takes on so many cores; what compiles uses all that there are."""
+        """How many ns it takes on `cores` cores; steps that compile use all of them."""
         return self.time_ns * self.cores // cores if self.units else self.time_ns
 
 
@@ -46,12 +46,12 @@ def shipped() -> Figures:
 
 
 def cores_for(jobs: int) -> int:
-    """How many cores so many jobs keep busy on this computer."""
+    """How many cores `jobs` jobs keep busy on this computer."""
     return max(1, min(jobs, len(os.sched_getaffinity(0))))
 
 
 def last(root: Path, step: str) -> Took | None:
-    """What this step took the last time with the cache at `root`, if that is known."""
+    """The last run of this step with the cache at `root`, if known."""
     try:
         return msgspec.json.decode(_path(root, step).read_bytes(), type=Took)
     except (OSError, msgspec.DecodeError):
@@ -59,7 +59,7 @@ def last(root: Path, step: str) -> Took | None:
 
 
 def keep(root: Path, step: str, took: Took) -> None:
-    """Keeps it for the next estimate. Raises OSError where that cannot be written."""
+    """Keeps a run for the next estimate. Raises OSError where it cannot be written."""
     path = _path(root, step)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(msgspec.json.encode(took))

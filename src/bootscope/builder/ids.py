@@ -26,7 +26,7 @@ def file_sha256(path: Path) -> str:
 
 
 def sources_id(folder: Path, file: str, what: str) -> str:
-    """The hash of C sources of ours, one of which is `file`. Raises ToolError when that is not there."""
+    """The hash of a folder of our C sources, among them `file`. Raises ToolError when that is missing."""
     if not (folder / file).exists():
         raise ToolError(f"the {what}'s sources are not in {folder}", hint=hints.REINSTALL)
     return tree_id(folder)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/etc/ld.so.cache, by which glibc's loader finds a library at once; without it programs search folders.
+"""/etc/ld.so.cache, with which glibc's loader finds a library at once; without it programs search folders.
 
-`ldconfig` makes it for the architecture of the computer that it runs on. This is for any root file system
-that is being built: the newer format alone, which every loader since glibc 2.2 reads.
+`ldconfig` makes it only for the architecture of the computer that it runs on. This code makes it for any
+root file system that is being built: only the newer format, which every loader since glibc 2.2 reads.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ PATH = PurePosixPath("etc/ld.so.cache")
 _MAGIC = b"glibc-ld.so.cache1.1"
 _LITTLE_ENDIAN = 2
 _HEADER = struct.Struct("<20sIIB3xI12x")
-"""Magic and version, number of libraries, bytes of names, byte order, where extensions are (nowhere)."""
+"""Magic and version, number of libraries, bytes of names, byte order, offset of extensions (none)."""
 _LIBRARY = struct.Struct("<iIIIQ")
-"""Flags, where its name and its path begin in the file, version of the system, processors: any."""
+"""Flags, offsets of name and path in the file, OS version, hardware capabilities: any."""
 _LARGEST_LINKS = 8
 _TOKEN = re.compile(r"(\d+)|(.)", re.DOTALL)
 
@@ -51,12 +51,12 @@ def content(entries: Mapping[PurePosixPath, Entry], arch: Architecture) -> bytes
 
 
 def rank(name: str) -> list[tuple[int, int]]:
-    """The loader's order of names, which compares numbers as such: _dl_cache_libcmp in elf/dl-cache.c."""
+    """The loader's order of names; numbers compare as numbers: _dl_cache_libcmp in elf/dl-cache.c."""
     return [(1, int(m[1])) if m[1] else (0, ord(m[2])) for m in _TOKEN.finditer(name)]
 
 
 def _libraries(entries: Mapping[PurePosixPath, Entry], arch: Architecture) -> dict[str, str]:
-    """The path of each library by the name that programs have for it; what the loader would find first."""
+    """The path of each library by its soname; of several, the one that the loader would find first."""
     found: dict[str, str] = {}
     for folder in arch.tools.searched_folders:
         here = sorted(path for path in entries if str(path.parent) == folder and ".so" in path.name)
@@ -71,7 +71,7 @@ def _libraries(entries: Mapping[PurePosixPath, Entry], arch: Architecture) -> di
 
 
 def _source(entries: Mapping[PurePosixPath, Entry], path: PurePosixPath) -> Path | None:
-    """The content of a file, also behind links; None for what is no file or lies elsewhere."""
+    """The content of a file, links followed; None for anything else or a path outside of the root."""
     for _ in range(_LARGEST_LINKS):
         entry = entries.get(path)
         if entry is None or entry.target is None:
@@ -91,7 +91,7 @@ def _parts(path: PurePosixPath) -> Iterator[str]:
 
 
 def _soname(source: Path, arch: Architecture) -> str | None:
-    """What programs call a library; None for another file."""
+    """The soname of a library; None for another file."""
     with source.open("rb") as f:
         try:
             elf = ELFFile(f)

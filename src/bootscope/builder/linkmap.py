@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program was linked from: which object file lies where. From the map that GNU ld writes.
+"""What a program was linked from: the places of its object files, from the map that GNU ld writes.
 
-Kept as text, one piece a line: address and size in hexadecimal, section, object file.
+Stored as text, one piece a line: address and size in hexadecimal, section, object file.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OBJECTS = "objects.txt"
-"""The name of the kept text in the result of a step."""
+"""The name of that text in the result of a step."""
 
-# The address of a piece stands on the next line when the name of its section is long.
+# The address of a piece is on the next line when the name of its section is long.
 _PIECE = re.compile(
     r"^ (?P<section>\S+)\s+0x(?P<address>[0-9a-f]+)\s+0x(?P<size>[0-9a-f]+) (?P<object>\S.*)$", re.M
 )
@@ -45,24 +45,24 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def _object(name: str) -> str:
-    """The path of an object file; members of an archive lie in its folder."""
+    """The path of an object file; members of an archive get the archive's folder."""
     match = _MEMBER.match(name)
     return f"{match['folder'] or ''}{match['member']}" if match else name
 
 
 def write(found: Iterable[Piece], path: Path) -> None:
-    """Keeps pieces as text, by address."""
+    """Stores pieces as text, sorted by address."""
     ordered = sorted(found, key=lambda p: (p.address, p.object))
     path.write_text("".join(f"{p.address:x} {p.size:x} {p.section} {p.object}\n" for p in ordered))
 
 
 def read(text: str) -> list[Piece]:
-    """The reverse of :func:`write`; lines that are none are left out."""
+    """The reverse of :func:`write`; invalid lines are skipped."""
     return [Piece(int(m[1], 16), int(m[2], 16), m[3], m[4]) for m in _KEPT.finditer(text)]
 
 
 class Objects:
-    """The object files of one program, to be found by address."""
+    """The object files of one program, found by address."""
 
     def __init__(self, found: Iterable[Piece]) -> None:
         self.pieces = sorted(found, key=lambda p: p.address)

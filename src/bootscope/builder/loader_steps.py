@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of what runs before the kernel: boot loader and firmware, compiled or as they are."""
+"""The steps for what runs before the kernel: boot loader and firmware, compiled or prebuilt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.system.named_sources import loader_symbols
 
 
 def taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -> list[Step]:
-    """The steps of a boot loader and firmware that are built already."""
+    """The steps for a prebuilt boot loader and firmware."""
     if not has_loader(s):
         return []
     source = found[s.uboot.source]
@@ -31,7 +31,7 @@ def taken(s: System, p: Prebuilt, found: Mapping[str, Resolved], board: Board) -
 
 
 def built(system: System, board: Board) -> list[Step]:
-    """The boot loader, and programs before it: those that it holds come first, others hold it."""
+    """The steps for the boot loader and the firmware before it; first the one that the other contains."""
     arch, loader, below = board.arch, board.boot_loader, system.firmware
     if not has_loader(system):
         return []
@@ -50,7 +50,7 @@ def built(system: System, board: Board) -> list[Step]:
 
 
 def check(system: System, board: Board) -> None:
-    """Raises UserError where one of the two has a boot loader, and the other has none."""
+    """Raises UserError where only one of system and board has a boot loader."""
     if has_loader(system) and not board.boot_loader.programs:
         raise UserError(
             f"{system.name} has a boot loader, and the emulator itself starts the kernel on {board.name}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a list of steps comes to before any of it runs: ids, what the cache has, what is to do."""
+"""A list of steps before any of it runs: ids, what the cache has, what is to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN = ""
 @dataclass(frozen=True)
 class Planned:
     """A step of a plan: its id (UNKNOWN when a source is missing), whether the cache has it, and whether a
-    build would do it (sources need not be unpacked where all that is built from them is cached)."""
+    build would run it (sources need not be unpacked if everything built from them is cached)."""
 
     name: str
     title: str
@@ -32,8 +32,8 @@ class Planned:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Sources by name (None: not fetched yet), steps in order, their ids, the names of those that the cache
-    has, and of those to run or to look up."""
+    """Sources by name (None: not fetched yet), steps in order, their ids, the names of cached steps, and of
+    those to run or to look up."""
 
     cache: Cache
     found: Mapping[str, Resolved | None]
@@ -44,7 +44,7 @@ class Outlook:
 
     @classmethod
     def of(cls, steps: list[Step], found: Mapping[str, Resolved | None], cache: Cache) -> Outlook:
-        """The outlook on `steps`, each of which comes after what it needs."""
+        """The outlook for `steps`, which must be in order of need."""
         missing = {f"unpack-{name}" for name, source in found.items() if not source}
         ids: dict[str, str] = {}
         for step in steps:
@@ -55,7 +55,7 @@ class Outlook:
         return cls(cache, found, steps, ids, cached, _needed(steps, cached))
 
     def planned(self) -> list[Planned]:
-        """The fetching of sources and all steps, in order."""
+        """All steps in order, with the fetching of sources first."""
         fetches = [
             Planned(f"fetch-{n}", f"source of {n}", s.sha256 if s else UNKNOWN, bool(s), (), not s)
             for n, s in self.found.items()
@@ -63,9 +63,9 @@ class Outlook:
         return [*fetches, *map(self._planned, self.steps)]
 
     def workload(self, jobs: int) -> Workload:
-        """How much is to do, with so many jobs, told from what it took before."""
+        """How much is to do with that many jobs, from what it took before."""
         cores = history.cores_for(jobs)
-        # How long fetching takes depends on the network alone.
+        # How long fetching takes depends only on the network.
         fetches = (Work(f"fetch-{n}", n, fetched=True) for n, source in self.found.items() if not source)
         works = (self._work(step, cores) for step in self.steps if self._to_do(step.name))
         return Workload((*fetches, *works), cores)
@@ -99,9 +99,9 @@ class Outlook:
 
 
 def _needed(steps: list[Step], cached: set[str]) -> set[str]:
-    """Steps to run or look up: everything but the unpacking of sources whose build is there already."""
+    """Steps to run or look up: all except the unpacking of sources whose build is cached."""
     needed = {step.name for step in steps if not step.name.startswith("unpack-")}
-    # From the end, so that what a needed step needs is seen too. A source may be a view of another one.
+    # Backwards, so that the needs of needed steps are included. A source may be a view of another one.
     for step in reversed(steps):
         view = step.name.startswith("unpack-") and bool(step.needs)
         if step.name in needed and (view or step.name not in cached):

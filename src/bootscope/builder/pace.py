@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a build is, and how long it still takes at the pace that it has shown so far."""
+"""How far a build is, and how long it still takes at its pace so far."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from bootscope.builder.workload import Bound, Work, Workload, bound_of
 
 _PRIOR_NS = 20 * 10**9
-"""For so much work the estimate is trusted before the build's own pace counts."""
+"""The weight of the estimate, as work done as estimated, against the build's own pace."""
 
 _WINDOW_NS = 300 * 10**9
-"""How much of the past makes the pace; it goes up to twice of it."""
+"""The window of time that the pace is taken from; it grows up to twice that before it is halved."""
 
 _LAST_OBJECT = 970
-"""Per mille of a step that is done with its last object. Linking comes after it, and the number of objects
+"""Per mille of a step that is done with its last object. Linking follows, and the number of objects
 may have been too low."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a build is. `number` of `steps` (0: a step that is in no plan), `units` of about `all_units`
+    """How far a build is. `number` of `steps` (0: a step outside of the plan), `units` of about `all_units`
     objects; `left_ns` is bounded as `bound` says."""
 
     number: int
@@ -37,8 +37,7 @@ class Standing:
 class Pace:
     """Follows a build through its workload. All times are of one clock, in ns; `begun_ns` is the first.
 
-    What came before the step at work counts as done, whoever did it; the pace is taken only from work that
-    was seen.
+    Steps before the current one count as done, whoever did them; the pace is only taken from observed work.
     """
 
     workload: Workload
@@ -51,31 +50,31 @@ class Pace:
     _done_ns: int = field(default=_PRIOR_NS)
 
     def begin(self, step: str, now_ns: int) -> bool:
-        """A step begins; whether it is one of the workload."""
+        """Starts a step; returns whether it is part of the workload."""
         names = [work.step for work in self.workload.works]
         self._at = names.index(step) if step in names else -1
         self._units, self._work_seen_ns, self._seen_ns = 0, 0, now_ns
         return self._at >= 0
 
     def update(self, units: int, now_ns: int) -> None:
-        """So many objects of the step are there."""
+        """Notes that `units` objects of the step are done."""
         if self._at < 0:
             return
         self._units = units
         self._look(self._work_done_ns(), now_ns)
 
     def finish(self, now_ns: int) -> None:
-        """The step has ended."""
+        """Ends the step."""
         if self._at < 0:
             return
         work = self._work
-        # From an upper bound, or from nothing, to what it truly was is no pace.
+        # An upper bound, or no figure, compared with the real time gives no pace.
         if work.time_ns and not work.continued:
             self._look(work.time_ns, now_ns)
         self._units, self._work_seen_ns = work.units, work.time_ns
 
     def standing(self, now_ns: int) -> Standing:
-        """How far it is now."""
+        """How far the build is now."""
         works, at = self.workload.works, self._at
         before = works[: max(at, 0)]
         done_ns = sum(work.time_ns for work in before) + self._work_seen_ns
@@ -104,7 +103,7 @@ class Pace:
         return work.time_ns * part // 1000
 
     def _look(self, work_done_ns: int, now_ns: int) -> None:
-        """Takes the pace from what was done since the last look."""
+        """Updates the pace with what was done since the last look."""
         self._spent_ns += now_ns - self._seen_ns
         self._done_ns += work_done_ns - self._work_seen_ns
         self._seen_ns, self._work_seen_ns = now_ns, work_done_ns

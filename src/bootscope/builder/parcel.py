@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder as one file, to be sent to another computer: a finished step, or sources.
+"""A folder as one file, to send to another computer: a finished step, or sources.
 
     zstd( MAGIC, length of the list in 8 bytes, the list as JSON, the bytes of all files in its order )
 
-A reader takes only what the list says, below the folder that it unpacks into: a parent must be a folder that
-was listed before, so that no link is followed. Whether it is what was asked for, the hash of the unpacked
-folder says (:func:`bootscope.builder.ids.tree_id`).
+A reader only takes what is in the list, below the folder that it unpacks into: each parent must be a folder
+listed earlier, so that no link is followed. The hash of the unpacked folder
+(:func:`bootscope.builder.ids.tree_id`) shows whether it is what was requested.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOLDER, FILE, LINK = "folder", "file", "link"
 
 
 class Item(msgspec.Struct, frozen=True, array_like=True):
-    """A folder, a file with its bytes, or a link with its target; `path` is below the parcel's root."""
+    """A folder, a file with its bytes, or a link with its target; `path` is relative to the parcel's root."""
 
     path: str
     kind: str
@@ -42,11 +42,11 @@ class Item(msgspec.Struct, frozen=True, array_like=True):
 
 
 def pack(folder: Path, to: BinaryIO) -> None:
-    """Writes a folder. Raises ToolError for a file that changes meanwhile, OSError as the disk does."""
+    """Writes a folder. Raises ToolError for a file that changes meanwhile, OSError for a disk error."""
     items = list(_items(folder))
     listed = msgspec.json.encode(items)
     known = zstd.module().CompressionParameter
-    # The checksum tells of damage also where no hash does: in times.
+    # The checksum detects damage also where no hash covers it: in times.
     with zstd.module().ZstdFile(
         to, "wb", options={known.compression_level: _LEVEL, known.checksum_flag: 1}
     ) as out:
@@ -57,7 +57,7 @@ def pack(folder: Path, to: BinaryIO) -> None:
 
 
 def unpack(source: BinaryIO, folder: Path) -> None:
-    """Fills an empty folder from a parcel. Raises ToolError for one that is damaged or lies."""
+    """Fills an empty folder from a parcel. Raises ToolError for a parcel that is damaged or malicious."""
     known = zstd.module()
     limit = {known.DecompressionParameter.window_log_max: _WINDOW}
     try:
@@ -113,7 +113,7 @@ def _unpack(stream: Any, root: Path) -> None:
             os.utime(path, ns=(item.mtime_ns, item.mtime_ns))
     if stream.read(1):
         raise ToolError("a parcel holds more than its list says")
-    # From the inside out, since a folder that is write-protected, or was written into, has another time.
+    # Innermost first, since creating entries changes the time of a folder.
     for item in reversed(items):
         if item.kind == FOLDER:
             (root / item.path).chmod(item.mode & 0o7777)
@@ -121,7 +121,7 @@ def _unpack(stream: Any, root: Path) -> None:
 
 
 def _check(item: Item, folders: set[str], there: set[str]) -> None:
-    """Raises ToolError for a name that leaves the folder, comes twice, or has no listed parent."""
+    """Raises ToolError for a path that leaves the folder, occurs twice, or has no listed parent."""
     parent, slash, name = item.path.rpartition("/")
     strange = name in ("", ".", "..") or "\0" in item.path or (slash and not parent)
     misplaced = parent not in folders or item.path in there
@@ -131,7 +131,7 @@ def _check(item: Item, folders: set[str], there: set[str]) -> None:
 
 
 def _copy_out(stream: Any, size_bytes: int, path: Path) -> None:
-    """Writes a file; what is zero becomes a hole, as in the images that were packed."""
+    """Writes a file; zeros become a hole, as in the images that were packed."""
     left = size_bytes
     with path.open("xb") as f:
         while left:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a system to the ordered list of its steps, and the running of it."""
+"""From a system to the ordered list of its steps, and running them."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ from bootscope.system.placeholders import ADDRESSES, SETTINGS, boot_script
 
 @dataclass(frozen=True)
 class Built:
-    """A system turned into images: `results` maps step names to folders in the cache of who built it; `made`:
-    everything that was made, where that is not this computer."""
+    """A system turned into images: `results` maps step names to folders in the cache of the computer that
+    built it; `made`: all files that were made, where that is another computer."""
 
     build_id: str
     ids: dict[str, str]
@@ -91,7 +91,7 @@ class Built:
         return self.results["card"] / card.IMAGE
 
     def media(self, system: System, loader: Loader) -> Media:
-        """What a board with this boot loader boots from."""
+        """The media that a board with this boot loader boots from."""
         there, archive, tree = self.results, self.results.get("initramfs"), self.results.get("device-tree")
         beside = has_loader(system) and not system.card.loader_sector and not loader.boot_images
         first = there["uboot"] / sunxi_boot_rom.IMAGE if beside else None
@@ -116,12 +116,12 @@ class Built:
         )
 
     def extents(self) -> tuple[Extent, ...]:
-        """What lies where on the card."""
+        """The extents of the card."""
         data = (self.results["card"] / card.LAYOUT).read_bytes()
         return tuple(msgspec.json.decode(data, type=list[Extent]))
 
     def parts(self) -> tuple[Part, ...]:
-        """Everything that was made, with hashes and sizes."""
+        """All files that were made, with hashes and sizes."""
         if self.made:
             return self.made
         found = []
@@ -146,7 +146,7 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
     trees = (*loader, system.kernel.source, system.busybox.source)
     named = (packaged_root(system), loader_symbols(system), compiler_of(system), application_source(system))
     more = [name for name in named if name]
-    # The packages of its compiler are of programs that have to run here.
+    # The packages of its compiler contain programs that must run here.
     again = unpacker_sources(system) if architecture(loaded).tools.is_host else ()
     flash_tools = [name for name in _flash_tools(system) if name in system.sources]
     used = dict.fromkeys((*trees, *flash_tools, *below, *bios, *libc, *headers, *more, *again))
@@ -154,12 +154,12 @@ def wanted_sources(loaded: LoadedSystem) -> list[Wanted]:
 
 
 def architecture(loaded: LoadedSystem) -> Architecture:
-    """What a system is built for: what its board has. Raises UserError for an unknown board."""
+    """The architecture that a system is built for: its board's. Raises UserError for an unknown board."""
     return load_board(loaded.system.board).arch
 
 
 def steps_of(loaded: LoadedSystem, found: dict[str, Resolved]) -> list[Step]:
-    """All steps in an order in which each comes after what it needs."""
+    """All steps, each after those that it needs."""
     s, board = loaded.system, load_board(loaded.system.board)
     arch, nor, nand = board.arch, flash.part_of(board), nand_of(s.nand)
     loader_steps.check(s, board)
@@ -192,7 +192,7 @@ def _device_tree(s: System) -> Step:
 
 
 def _flash_tools(s: System) -> tuple[str, ...]:
-    """The sources of programs that make its root file system."""
+    """The sources of programs that make the root file system."""
     return KINDS[s.rootfs.filesystem].needs or ((MTD_UTILS,) if rootfs.on_ubi(s.rootfs) else ())
 
 
@@ -206,7 +206,7 @@ def _source(s: System, found: Mapping[str, Resolved], name: str) -> Resolved:
 
 
 def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resolved]:
-    """Sources that are compiled. Packages are unpacked by the steps that take something out of them."""
+    """Sources that are compiled. Packages are unpacked by the steps that use their files."""
     if not isinstance(system.prebuilt, Prebuilt):
         beside = (*_flash_tools(system), compiler_of(system))
         return {name: one for name, one in found.items() if name not in beside}
@@ -221,8 +221,8 @@ def _to_unpack(system: System, found: Mapping[str, Resolved]) -> dict[str, Resol
 
 
 def _programs(loaded: LoadedSystem, found: Mapping[str, Resolved], board: Board) -> list[Step]:
-    """All programs, in order of need. An initramfs may be a part of a kernel that is compiled; a
-    kernel that is built already may have modules for the initramfs."""
+    """All programs, in order of need. An initramfs may be part of a kernel that is compiled; a prebuilt
+    kernel may have modules for the initramfs."""
     s, arch = loaded.system, board.arch
     compiler = compiler_of(s)
     tools = [toolchain.step(found[compiler], arch)] if compiler else []
@@ -276,7 +276,7 @@ def _there(loaded: LoadedSystem, cache: Cache) -> dict[str, Resolved | None]:
 
 
 def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
-    """Builds a system; what the cache has is not built again.
+    """Builds a system; cached steps are not built again.
 
     Raises ToolError when a source or a step fails, UserError for settings that cannot be met.
     """
@@ -287,7 +287,7 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
     missing = [wanted for wanted in wanted_sources(loaded) if not there[wanted.name]]
     if missing:
         there.update(sources.fetch_all(missing, runner.cache, progress))
-        # Only now is it known what is built from them, and some of that may be there.
+        # Only now the ids of steps built from them are known, and some may be cached.
         ahead = _outlook(loaded, runner.cache, there)
         left = ahead.workload(runner.jobs)
         if left.works != expected.works[len(missing) :]:
@@ -299,7 +299,7 @@ def build(loaded: LoadedSystem, runner: Runner, progress: Progress) -> Built:
 
 
 def facts(found: Mapping[str, Resolved | None]) -> dict[str, SourceFact]:
-    """What is kept with a run of the sources that it was built from."""
+    """What a run records about the sources that it was built from."""
     return {
         name: SourceFact(version=source.version, origin=source.origin, sha256=source.sha256)
         for name, source in found.items()
@@ -308,9 +308,9 @@ def facts(found: Mapping[str, Resolved | None]) -> dict[str, SourceFact]:
 
 
 def ahead(loaded: LoadedSystem, cache: Cache, progress: Progress) -> Outlook:
-    """The steps of a build whose sources are all there: fetched now if need be. Builds nothing.
+    """The steps of a build after its sources are fetched where needed. Builds nothing.
 
-    Raises ToolError when a source cannot be had, UserError for settings that cannot be met.
+    Raises ToolError when a source is unavailable, UserError for settings that cannot be met.
     """
     there = _there(loaded, cache)
     missing = [wanted for wanted in wanted_sources(loaded) if not there[wanted.name]]
@@ -333,7 +333,7 @@ def unpacked(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress
 
 
 def configured(loaded: LoadedSystem, tree: str, runner: Runner, progress: Progress) -> dict[str, str]:
-    """What the configuration of `kernel`, `uboot` or `busybox` comes to, without building it: symbol ->
+    """The resulting configuration of `kernel`, `uboot` or `busybox`, without building it: symbol ->
     value as written. Raises ToolError when the tree's own tools fail."""
     first, path = unpacked(loaded, tree, runner, progress)
     step = configure.step(loaded.system, tree, architecture(loaded))

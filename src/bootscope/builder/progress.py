@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long work tells that it is going on. The work knows only this class."""
+"""How long work reports its progress. The work knows only this class."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from bootscope.builder.workload import Workload
 
 
 class Progress:
-    """An observer of steps; this one says nothing. Calls for different steps never interleave."""
+    """An observer of steps; this one prints nothing. Calls for different steps never interleave."""
 
     def expect(self, workload: Workload) -> None:
-        """All that is to do from now on. Some of its steps may turn out to be done already."""
+        """All work to do from now on. Some of its steps may turn out to be done already."""
 
     def begin(self, step: str, what: str) -> None:
-        """A step begins that will take a while."""
+        """A step starts that will take a while."""
 
     def update(self, done: int, total: int | None, unit: str) -> None:
-        """So much is done; `total` is None when nobody knows."""
+        """`done` of `total` units are done; `total` is None when unknown."""
 
     def note(self, message: str) -> None:
         """Something worth a line."""

@@ -2,9 +2,9 @@
 """A cache that several computers share, at a URL: finished steps by their ids, checked by hash on arrival.
 
     URL/steps/ID.parcel     the folder of a step (parcel.py)
-    URL/steps/ID.json       its hashes; written last, so that what it tells of is there
+    URL/steps/ID.json       its hashes; written last, so that the parcel is there
 
-A share is a help: where it cannot be read or written that is said once, and work goes on without it.
+A share is optional: a failure to read or write it is reported once, and work goes on without it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCHEMA = 1
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What a share says of a step: the SHA-256 of the parcel, and the tree id of the folder in it."""
+    """A share's record of a step: the SHA-256 of the parcel, and the tree id of the folder in it."""
 
     schema: int = SCHEMA
     step_id: str
@@ -36,7 +36,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class Share:
-    """The share at `url`; `tell` is told what does not work with it. Several threads may use it."""
+    """The share at `url`; failures are reported to `tell`. Several threads may use it."""
 
     url: str
     tell: Callable[[str], None]
@@ -44,7 +44,7 @@ class Share:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, cache: Cache, step_id: str) -> Path | None:
-        """A step's folder in the cache, taken from the share; None where it has none that is good.
+        """A step's folder in the cache, taken from the share; None where the share has no valid one.
 
         The caller holds the step's lock. Raises SpaceError where the disk is full.
         """
@@ -77,7 +77,7 @@ class Share:
         return cache.commit(new, cache.steps / step_id)
 
     def put(self, cache: Cache, step_id: str) -> None:
-        """Gives a finished step to the share."""
+        """Copies a finished step to the share."""
         try:
             with cache.workspace() as work:
                 folder, packed = cache.steps / step_id, work / "parcel"

@@ -3,7 +3,7 @@
 
 They are tried in that order and always checked: a download against the SHA-256 in the system file, a
 file of the archive against the archive's signed index. A download with another hash is refused and
-kept aside; no other place is tried then, since something is wrong.
+kept for inspection; no other place is tried then, since something is wrong.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from bootscope.builder.progress import Progress
 from bootscope.core.errors import ToolError, UserError
 from bootscope.system.source import Archive, Package, PackageSet, Source
 
-# Failures of this machine's disk, which no other place of the source would mend.
+# Failures of this computer's disk; another place of the source would not help.
 OURS = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS}
 _BLOCK_BYTES = 1 << 18
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """A source that is on this machine: a tarball or a tree, its hash, and where it came from."""
+    """A source on this computer: a tarball or a tree, its hash, and where it came from."""
 
     path: str
     sha256: str
@@ -41,7 +41,7 @@ class Resolved(msgspec.Struct, frozen=True):
 
     @property
     def is_tree(self) -> bool:
-        """A folder of the user's own, used in place."""
+        """Whether it is a folder of the user's, used in place."""
         return Path(self.path).is_dir()
 
 
@@ -60,7 +60,7 @@ class Wanted:
 
 
 def resolved(wanted: Wanted, cache: Cache) -> Resolved | None:
-    """The source when it is on this machine already, without fetching anything."""
+    """The source if it is on this computer already; fetches nothing."""
     if wanted.source.path:
         return _local(wanted)
     try:
@@ -80,7 +80,7 @@ def fetch_all(wanted: Iterable[Wanted], cache: Cache, progress: Progress) -> dic
 
 
 def fetch(wanted: Wanted, cache: Cache, progress: Progress, archives: Archives | None = None) -> Resolved:
-    """The source, fetched if need be; `archives` keeps the indexes that one fetch needs for the next.
+    """The source, fetched if necessary; `archives` keeps indexes for the next fetch.
 
     Raises ToolError when no place has it or a hash is wrong, UserError when the user's own is missing.
     """

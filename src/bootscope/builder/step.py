@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps: named pieces of work whose result is named by everything that went into it."""
+"""Steps: named pieces of work whose result is identified by everything that went into it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from bootscope.core.process import Finished, build_environment, run, search_path
 from bootscope.core.tools import require, versions
 
 OBJECTS = "objects"
-"""What the progress of a build counts."""
+"""The unit that the progress of a build counts."""
 
 EPOCH = 1_767_225_600
-"""The time that all builds believe in: 2026-01-01 00:00:00 UTC."""
+"""The time that all builds see: 2026-01-01 00:00:00 UTC."""
 
 BUILD_ENV = {
     "SOURCE_DATE_EPOCH": str(EPOCH),
@@ -43,12 +43,12 @@ BUILD_ENV = {
 class Step:
     """One step of a build.
 
-    `revision` rises when the way of working changes; `inputs` are values and hashes of files;
+    `revision` rises when the step works differently; `inputs` are values and hashes of files;
     `needs` names the steps whose results go in; `tools` the programs whose version matters.
 
-    For the estimate of a build: `program` is what is compiled, in words; `figures` the name under which the
-    time is kept that it takes (empty for seconds); `tree` the step of its sources and what else tells apart
-    the trees that it may go on from (bootscope.builder.trees), and the compiler.
+    For the estimate of a build: `program` is what is compiled, in words; `figures` the name under which its
+    duration is kept (empty for seconds); `tree` has the step of its sources, what else distinguishes the
+    trees that it may continue from (bootscope.builder.trees), and the compiler.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Step:
         return id_of(
             {
                 "step": self.name,
-                "recipe": self.revision,  # its name when the first ids were made
+                "recipe": self.revision,  # the key that the first ids used
                 "inputs": self.inputs,
                 "needs": {name: ids[name] for name in self.needs},
                 "tools": versions(*self.tools),
@@ -80,7 +80,7 @@ _PASSING = re.compile(r"No space left|Cannot allocate memory|\bKilled\b|Temporar
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """What a finished step says of itself (meta.json). One that is `continued` went on from an earlier
+    """A finished step's record of itself (meta.json). One that is `continued` went on from an earlier
     build, so that `work_units` are not all its objects."""
 
     step: str
@@ -93,7 +93,7 @@ class Meta(msgspec.Struct, frozen=True):
 @dataclass
 class Context:
     """What a step works with: results of earlier steps, a scratch folder, and where its own go. `programs`:
-    folders whose programs it calls before the computer's own."""
+    folders searched for programs before the computer's own."""
 
     results: Mapping[str, Path]
     scratch: Path
@@ -115,7 +115,7 @@ class Context:
     def run(
         self, command: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> Finished:
-        """Runs a command with the build's environment, and with `env` over it, logged."""
+        """Runs a command with the build's environment plus `env`; its output is logged."""
         done = run(
             command,
             cwd=cwd or self.scratch,
@@ -127,7 +127,7 @@ class Context:
         return done
 
     def make(self, arch: Architecture, tree: Path, build: Path, *arguments: str) -> Finished:
-        """Runs make on a Kconfig tree, building outside of it."""
+        """Runs make on a Kconfig tree, with a separate build folder."""
         gcc = f"{'ccache ' if self.use_ccache else ''}{arch.tools.tool('gcc')}"
         options = [f"O={build}", f"-j{self.jobs}", f"CROSS_COMPILE={arch.tools.prefix}", f"CC={gcc}"]
         return self.run(["make", "-C", tree, *options, *arguments])
@@ -137,7 +137,7 @@ class Context:
             **BUILD_ENV,
             **self._compiler(),
             "CCACHE_DIR": str(self.cache.root / "ccache"),
-            # Builds run in a new folder each time; what goes into objects does not name it.
+            # Builds run in a new folder each time; objects do not contain its name.
             "CCACHE_NOHASHDIR": "1",
             "CCACHE_MAXSIZE": "5G",
         }
@@ -148,7 +148,7 @@ class Context:
         return os.pathsep.join([*map(str, self.programs), search_path()])
 
     def _compiler(self) -> dict[str, str]:
-        """What has the programs found before the computer's own. Each is told by what it runs."""
+        """Puts `programs` first in PATH; ccache then identifies compilers by file content."""
         path = {"PATH": self.search_path, "CCACHE_COMPILERCHECK": "content"}
         return path if self.programs else {}
 
@@ -184,7 +184,7 @@ class Runner:
     share: Share | None = None
 
     def run(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
-        """The folder with the step's result. Raises ToolError when it cannot be made."""
+        """The folder with the step's result. Raises ToolError when it cannot be built."""
         found = self.cache.find(step_id)
         if found:
             return found
@@ -195,7 +195,7 @@ class Runner:
             return made() or self._shared(step, step_id) or self._make(step, step_id, results)
 
     def _shared(self, step: Step, step_id: str) -> Path | None:
-        """The result of the step from the share. Sources are unpacked here: that is quicker."""
+        """The step's result from the share. Sources are always unpacked here: that is quicker."""
         return self.share.get(self.cache, step_id) if self.share and not _is_unpacking(step) else None
 
     def _make(self, step: Step, step_id: str, results: Mapping[str, Path]) -> Path:
@@ -231,14 +231,14 @@ class Runner:
 
     def _failed(self, step: Step, error: ToolError, log: str) -> ToolError:
         message = f"{step.name}: {error.message}"
-        # What a signal or a full disk ended may well come out right the next time.
+        # A failure from a signal or a full disk may not recur.
         if isinstance(error, CommandError) and error.status > 0 and not _PASSING.search(message):
             return StepError(message, log)
         kind = SpaceError if "No space left" in message or isinstance(error, SpaceError) else ToolError
         return kind(message, hint=f"full log: {log}" if log else error.hint)
 
     def _save_log(self, context: Context, step_id: str) -> str:
-        """Keeps the log of a failed step, since its folder goes; returns its path, empty for none."""
+        """Keeps the log of a failed step, whose folder is removed; returns its path, empty for none."""
         if not context.log.exists():
             return ""
         logs = self.cache.root / "logs"
@@ -257,9 +257,9 @@ class Runner:
         (context.out / "meta.json").write_bytes(msgspec.json.encode(meta))
 
     def _remember(self, step: Step, context: Context, time_ns: int) -> None:
-        """Keeps what a step took, for the next estimate."""
+        """Keeps the duration of a step for the next estimate."""
         if step.figures and not context.continued:
             took = history.Took(context.units, time_ns, context.cpu_ns, history.cores_for(self.jobs))
-            # A help only: the step itself is in the cache.
+            # Optional: the step itself is in the cache.
             with contextlib.suppress(OSError):
                 history.keep(self.cache.root, step.figures, took)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build trees, kept: from the one with the nearest configuration make compiles only what differs.
+"""Kept build trees: from the one with the nearest configuration, make compiles only what differs.
 
-Kbuild knows which symbols each object depends on, so that going on from another configuration gives
-the same images as beginning anew; tests/lab/test_exactness.py holds it to that. What is kept is only a
-help: nothing is lost with it, and no id depends on it.
+Kbuild knows which symbols each object depends on, so continuing from another configuration gives the same
+images as starting anew; tests/lab/test_exactness.py checks that. Kept trees are optional: losing them
+loses only time, and no id depends on them.
 
-    trees/KEY/NAME/        a build tree, and what it was configured with (wanted.json)
+    trees/KEY/NAME/        a build tree, and its requested configuration (wanted.json)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT = 4
 
 _WANTED = "wanted.json"
 _COUNTERS = (".version",)
-"""What counts builds, and would be seen in the image."""
+"""Files that count builds, which would show in the image."""
 
 
 def key_of(source_id: str, rest: str, compiler: str) -> str:
@@ -39,7 +39,7 @@ def key_of(source_id: str, rest: str, compiler: str) -> str:
 def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
     """Makes `build`, as a copy of the kept tree that is nearest to `wanted`, or empty.
 
-    `key` names the source and all that is not a symbol; `wanted` maps symbols to values.
+    `key` identifies the source and everything that is not a symbol; `wanted` maps symbols to values.
     """
     with context.cache.lock(f"trees-{key}", lambda: None):
         nearest = min(kept(context.cache.root, key), key=lambda tree: _distance(tree, wanted), default=None)
@@ -54,7 +54,7 @@ def begin(context: Context, key: str, wanted: Mapping[str, object], build: Path)
 
 
 def keep(context: Context, key: str, wanted: Mapping[str, object], build: Path) -> None:
-    """Keeps `build`, which is gone from its place afterwards, for the next one."""
+    """Keeps `build` for the next build, by moving it away."""
     folder = context.cache.root / "trees" / key
     new = folder / id_of(wanted)[:16]
     (build / _WANTED).write_bytes(msgspec.json.encode(wanted))
@@ -69,13 +69,13 @@ def keep(context: Context, key: str, wanted: Mapping[str, object], build: Path) 
 
 
 def kept(root: Path, key: str) -> list[Path]:
-    """The trees for this key that the cache at `root` has: a build goes on from the nearest."""
+    """The trees for this key in the cache at `root`: a build continues from the nearest."""
     folder = root / "trees" / key
     return [path for path in folder.iterdir() if (path / _WANTED).exists()] if folder.exists() else []
 
 
 def _distance(tree: Path, wanted: Mapping[str, object]) -> int:
-    """How many symbols were asked for otherwise."""
+    """The number of symbols that were requested differently."""
     there: dict[str, object] = {}
     with contextlib.suppress(OSError, msgspec.DecodeError):
         there = msgspec.json.decode((tree / _WANTED).read_bytes(), type=dict[str, object])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what a cache has is whole: each step under its own id, each file with its hash."""
+"""Whether the content of a cache is intact: each step under its own id, each file with its hash."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build has to do, and about how long that takes: plain values, nothing is looked up here."""
+"""What a build has to do, and about how long that takes: plain values, without any lookup."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Basis(StrEnum):
 
 
 class Bound(StrEnum):
-    """What an estimated time is for the true one."""
+    """How an estimated time bounds the real one."""
 
     ABOUT = "about"
     AT_MOST = "at most"
@@ -32,10 +32,10 @@ class Bound(StrEnum):
 @dataclass(frozen=True)
 class Work:
     """One step to do. `program` is what it compiles, in words (empty: nothing); `units` how many objects
-    that takes (0: nobody knows, or none); `time_ns` how long, with all cores that the build may use.
+    that takes (0: unknown, or none); `time_ns` how long, with all cores that the build may use.
 
-    One that is `continued` goes on from an earlier build, so that its figures are the most it can take.
-    `program` of a source to be fetched is its name; how long that takes is the network's to say.
+    One that is `continued` goes on from an earlier build, so that its figures are upper bounds.
+    `program` of a source to be fetched is its name; how long that takes depends on the network.
     """
 
     step: str
@@ -49,19 +49,19 @@ class Work:
 
 @dataclass(frozen=True)
 class Workload:
-    """All steps to do, in their order, on so many cores."""
+    """All steps to do, in order, and the number of cores."""
 
     works: tuple[Work, ...]
     cores: int
 
     @property
     def units(self) -> int:
-        """Objects to compile, of those steps where that can be told."""
+        """Objects to compile, in the steps where the number is known."""
         return sum(work.units for work in self.works)
 
     @property
     def time_ns(self) -> int:
-        """How long all takes, without what nobody knows and without fetching."""
+        """How long everything takes, without unknown times and without fetching."""
         return sum(work.time_ns for work in self.works)
 
     @property
@@ -75,22 +75,22 @@ class Workload:
         return tuple(work.program for work in self.works if work.fetched)
 
     def with_basis(self, basis: Basis) -> tuple[str, ...]:
-        """What is compiled whose figures come from there, in words."""
+        """What is compiled whose figures have this basis, in words."""
         return tuple(w.program for w in self.works if w.basis == basis and w.program and not w.fetched)
 
     @property
     def continued(self) -> tuple[str, ...]:
-        """What is compiled from where an earlier build ended, in words."""
+        """What is compiled as the continuation of an earlier build, in words."""
         return tuple(work.program for work in self.works if work.continued)
 
     @property
     def bound(self) -> Bound:
-        """What `time_ns` is for the true time."""
+        """How `time_ns` bounds the real time."""
         return bound_of(self.works)
 
 
 def bound_of(works: tuple[Work, ...]) -> Bound:
-    """What the sum of the times of `works` is for the true time."""
+    """How the sum of the times of `works` bounds the real time."""
     most, least = any(w.continued for w in works), any(w.basis == Basis.UNKNOWN for w in works)
     if most and least:
         return Bound.UNKNOWN

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a technique applies to a system: would its change change anything, and are its conditions met?
+"""Whether a technique applies to a system: whether it changes anything and its conditions are met.
 
-Where a part of the system is not known, the answer is that: neither yes nor no.
+Where the necessary part of the system is unknown, the answer is "unknown".
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from bootscope.system.changes import TREES, Change, word_name
 from bootscope.techniques.model import Applies, Recipe
 
 _MOUNTING = ("rootfstype", "rootflags", "rootwait", "rootdelay")
-"""Words of a command line that say how the root is mounted."""
+"""Names of command-line words that say how the root is mounted."""
 
 _ON_THE_CARD = ("file ", "busybox.", "rootfs.", "card.root_")
-"""What the claims of a change begin with that are about the root file system."""
+"""Prefixes of the claims of a change that concern the root file system."""
 
 
 def with_values(text: str, facts: Inventory) -> str:
-    """A text with the values of this system and this boot in the place of `@name@`.
+    """The text with each `@name@` replaced by its value in this system and this boot.
 
-    Raises UserError when nothing tells one, or the system has no such thing.
+    Raises UserError when a value is unknown or the system has no such thing.
     """
     return put_in(text, lambda name: known_value(name, facts))
 
 
 def each_with_values(text: str, facts: Inventory) -> list[str]:
-    """The same of a `what-if` change, one for each pattern where a placeholder has several, none for none.
+    """The same for a `what-if` change: one text for each pattern of its placeholder, which may have none.
 
     Raises UserError as :func:`with_values` does.
     """
@@ -51,17 +51,17 @@ def each_with_values(text: str, facts: Inventory) -> list[str]:
 
 
 def filled(change: Change, facts: Inventory) -> Change:
-    """The change with the values of this system and this boot put in for its placeholders. Where too little
-    is known of the system to find one, it stays: that does not speak against the change.
+    """The change with its placeholders replaced by values of this system and this boot. A placeholder stays
+    where too little is known of the system to find its value: that does not rule the change out.
 
-    Raises UserError when nothing tells one of the others, or the system has no such thing.
+    Raises UserError when another value is unknown or the system has no such thing.
     """
     return fill(change, lambda name: value_if_known(name, facts, known_value))
 
 
 def fill(change: Change, value_of: Callable[[str], str | None]) -> Change:
-    """The change with every text in it filled in (see :func:`put_in`). Paths that become empty are left out;
-    several patterns, or words of a command line, may come of one placeholder."""
+    """The change with placeholders replaced in every text (see :func:`put_in`). Paths that become empty are
+    left out; one placeholder may give several patterns or words of a command line."""
 
     def text(given: str) -> str:
         return put_in(given, value_of)
@@ -103,13 +103,13 @@ SO_ALREADY = "already in effect"
 
 
 def why_not(recipe: Recipe, facts: Inventory) -> str:
-    """Why a recipe of a technique is of no use to this system; empty when it applies, or when too little is
-    known to tell (see :func:`not_known`)."""
+    """Why a recipe of a technique is of no use to this system; empty when it applies or too little is known
+    to decide (see :func:`not_known`)."""
     return SO_ALREADY if changes_nothing(recipe, facts) else unmet(recipe, facts)
 
 
 def untried(recipe: Recipe, facts: Inventory) -> str:
-    """Why a recipe cannot be tried here; empty when it can: :func:`unmet`, or what it changes is prebuilt."""
+    """Why a recipe cannot be tried here: what it changes is prebuilt, or :func:`unmet`. Empty when it can."""
     with contextlib.suppress(UserError):
         if found := next(prebuilt(filled(recipe.change, facts), facts), ""):
             return found
@@ -126,8 +126,8 @@ def changes_nothing(recipe: Recipe, facts: Inventory) -> bool:
 
 
 def unmet(recipe: Recipe, facts: Inventory) -> str:
-    """The first condition of a recipe that this system does not meet; empty when it meets all, or when too
-    little is known to tell."""
+    """The first condition of a recipe that this system does not meet; empty when it meets all or too little
+    is known to decide."""
     try:
         change = filled(recipe.change, facts)
         found = chain(impossible(change, facts), _unmet(recipe.applies, facts), _out_of_it(change, facts))
@@ -138,8 +138,8 @@ def unmet(recipe: Recipe, facts: Inventory) -> str:
 
 
 def not_known(recipe: Recipe, facts: Inventory) -> str:
-    """What would have to be known to tell whether a recipe applies that nothing speaks against; empty when it
-    does apply."""
+    """What must be known to decide whether a recipe applies, given that nothing rules it out; empty when
+    it does apply."""
     missing = list(_missing(recipe.applies, facts))
     try:
         change = filled(recipe.change, facts)
@@ -151,13 +151,13 @@ def not_known(recipe: Recipe, facts: Inventory) -> str:
 
 
 def _symbols(wanted: Change | Applies, facts: Inventory) -> list[tuple[str, str, str | None, str]]:
-    """What is wanted of each symbol: (tree, name, value now, None where that is not known, value wanted)."""
+    """The wanted symbols: (tree, name, value now or None where unknown, value wanted)."""
     asked = ((tree, name, value) for tree in TREES for name, value in getattr(wanted, tree).items())
     return [(tree, name, facts.symbol(tree, name), written(value)) for tree, name, value in asked]
 
 
 def _differs(change: Change, facts: Inventory) -> bool:
-    """Whether anything of a change is known not to be so already."""
+    """Whether at least one part of a change is known to differ from what is there now."""
     settings = facts.knows(Part.SETTINGS)
     return (
         any(now not in (None, value) for _, _, now, value in _symbols(change, facts))
@@ -193,7 +193,7 @@ def _options_differ(change: Change, now: list[str]) -> bool:
 
 
 def _blind(change: Change, facts: Inventory) -> Iterator[str]:
-    """The parts that a change is about and that are not known."""
+    """What a change concerns that is unknown."""
     settings = [key for key in change.settings if key not in facts.settings]
     about = {
         Part.COMMAND_LINE: [*change.command_line, *change.command_line_drop],
@@ -205,7 +205,7 @@ def _blind(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def _unknown(wanted: Change | Applies, about: dict[Part, list[str]], facts: Inventory) -> Iterator[str]:
-    """The parts that are not known, of those whose symbols are wanted and those that something is `about`."""
+    """The unknown parts: trees whose wanted symbols are unknown, and parts that `about` has entries for."""
     yield from dict.fromkeys(TREE_PARTS[tree] for tree, _, now, _ in _symbols(wanted, facts) if now is None)
     yield from (part for part, touched in about.items() if touched and not facts.knows(part))
 
@@ -232,7 +232,7 @@ def _unmet_settings(wanted: Applies, facts: Inventory) -> Iterator[str]:
 
 
 def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
-    """Why a change to the root file system is none to the boot, where that is made from memory."""
+    """Why a change to the root file system has no effect on a boot whose root is in memory."""
     place = facts.settings.get("initramfs.place")
     in_memory = facts.word("rdinit") is not None or place
     if not facts.knows(Part.COMMAND_LINE) or not in_memory or facts.word("root") is not None:
@@ -248,10 +248,10 @@ def _out_of_it(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def _unmet_words(wanted: Applies, facts: Inventory) -> Iterator[str]:
-    """What is not met of the kernel's command line."""
+    """Unmet conditions on the kernel's command line."""
     if facts.knows(Part.COMMAND_LINE, Part.SETTINGS):
         needed = (with_values(word, facts) for word in wanted.command_line)
-        # The first process of a root in memory is named by another word.
+        # For a root in memory, `rdinit=` names the first process in place of `init=`.
         there = {*facts.words, *(word[2:] for word in facts.words if word.startswith("rdinit="))}
         yield from (f"the command line lacks {word}" for word in needed if word not in there)
     for name in wanted.command_line_lacks:
@@ -260,7 +260,7 @@ def _unmet_words(wanted: Applies, facts: Inventory) -> Iterator[str]:
 
 
 def _unmet_files(wanted: Applies, facts: Inventory) -> Iterator[str]:
-    """What is not met of the root file system and the application."""
+    """Unmet conditions on the root file system and the application."""
     if facts.knows(Part.FILES):
         files = (with_values(pattern, facts) for pattern in wanted.files)
         yield from (f"there is no {p}" for p in files if not fnmatch.filter(facts.files, p))
@@ -272,7 +272,7 @@ def _unmet_files(wanted: Applies, facts: Inventory) -> Iterator[str]:
 
 
 def _missing(wanted: Applies, facts: Inventory) -> Iterator[str]:
-    """Conditions of which nobody can tell whether they are met."""
+    """Conditions that cannot be decided because input is missing."""
     options = wanted.compiler_options + wanted.compiler_options_lack
     about = {
         Part.COMMAND_LINE: [*wanted.command_line, *wanted.command_line_lacks],

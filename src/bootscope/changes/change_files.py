@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes written out as files that a person would have written by hand.
+"""Changes written out as files, as a person would have written them by hand.
 
 kernel.config, uboot.config, busybox.config   fragments, for merge_config.sh or a build system
-command-line.txt                              the kernel's command line, whole
-command-line-words.txt                        what is different in it: +word, -name
+command-line.txt                              the kernel's whole command line
+command-line-words.txt                        the differences in it: +word, -name
 rootfs/...                                    files to lay over the root file system
-rootfs-remove.txt                             patterns of what to take out of it
-settings.toml                                 what else is different, as keys of a system file
-small-init/...                                a first program of C, to be compiled
+rootfs-remove.txt                             patterns of paths to remove from it
+settings.toml                                 the other changed settings, as keys of a system file
+small-init/...                                a first program in C, to be compiled
 report.html                                   how it was found
-README.md                                     which techniques, with what they take away
+README.md                                     the techniques and the capabilities that they take away
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ WORDS = "command-line-words.txt"
 
 
 def files(system: System, changes: Mapping[str, Change]) -> dict[str, str]:
-    """The texts of all files but those of `rootfs/`: name -> text. `system` is the changed one."""
+    """The texts of all files except those in `rootfs/`: name -> text. `system` is the changed one."""
     return {"README.md": _readme(system, changes), **fragments(system, changes.values())}
 
 
 def fragments(system: System, changes: Collection[Change]) -> dict[str, str]:
-    """What changes want, as the texts of files: name -> text. `system` is the changed one."""
+    """What changes ask for, as texts of files: name -> text. `system` is the changed one."""
     found: dict[str, str] = {}
     for tree in TREES:
         if symbols := symbols_of(tree, changes):
@@ -64,7 +64,7 @@ def fragments(system: System, changes: Collection[Change]) -> dict[str, str]:
 
 
 def _whole(system: System, key: str, value: object) -> object:
-    """A setting as the changed system has it, where a change only adds to a list."""
+    """A setting's full value in the changed system, where a change only adds to a list."""
     if not isinstance(value, list | tuple) or SAME not in value:
         return value
     found = msgspec.to_builtins(system)
@@ -83,7 +83,7 @@ def _readme(system: System, changes: Mapping[str, Change]) -> str:
 
 
 def check_new(folder: Path) -> None:
-    """Raises UserError when the folder is there already and has something in it."""
+    """Raises UserError when the folder exists and is not empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} already exists", hint="give -o a new folder")
 
@@ -91,7 +91,7 @@ def check_new(folder: Path) -> None:
 def write(
     folder: Path, system: System, changes: Mapping[str, Change], pages: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Writes everything to a new folder, with some pages (name -> text) more; returns the names of the
+    """Writes everything to a new folder, with additional `pages` (name -> text); returns the names of the
     files, in order.
 
     Raises UserError as :func:`check_new` does.
@@ -100,7 +100,7 @@ def write(
 
 
 def write_change(folder: Path, system: System, change: Change, more: Mapping[str, str]) -> list[str]:
-    """The same for one change that is no technique, with the texts of `more` as files beside it."""
+    """The same for one change that is not a technique, with the texts of `more` as additional files."""
     texts = {**fragments(system, [change]), **more}
     return _written(folder, texts, [change])
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of several techniques put together: each may speak of what the others change.
+"""Combines the changes of several techniques. A change may refer to what the others change.
 
-A command line that is frozen into the kernel, for one, is the one that all the others have made. So what
-only a boot can tell (@lpj@) is filled in when a technique is found to apply, since a later boot may tell
-less; and what the settings of the system tell (@command_line@) when it is put together with the others.
+For example, a command line frozen into the kernel must be the one that results from all other changes. So
+placeholders that only a boot can fill (@lpj@) are filled when a technique is found to apply, since a later
+boot may show less; those that settings fill (@command_line@) are filled when changes are combined.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from bootscope.system.model import Symbols, System
 from bootscope.system.placeholders import SETTINGS
 
 _LAST = SETTINGS["command_line"]
-"""The setting that others are put into, so that its value is known last."""
+"""The setting that may contain others, so its value is computed last."""
 
 
 def with_values(change: Change, facts: Inventory) -> Change:
-    """The change with what the boot tells and what is found in the system filled in.
+    """The change with placeholders filled from the boot and from the system's files.
 
-    Raises UserError when nothing tells it, or the system has no such thing.
+    Raises UserError when a value is unknown or the system has no such thing.
     """
     return fill(change, lambda name: boot_value(name, facts))
 
 
 def with_known_values(change: Change, facts: Inventory) -> Change:
-    """The same, but what is found in a system of which too little is known stays a placeholder."""
+    """The same, but a placeholder stays where too little is known of the system to fill it."""
     return fill(change, lambda name: value_if_known(name, facts, boot_value))
 
 
@@ -45,7 +45,7 @@ def symbols_of(tree: str, changes: Collection[Change]) -> Symbols:
 
 
 def composed(system: System, changes: Mapping[str, Change]) -> dict[str, Change]:
-    """The changes with the settings of the system filled in, as it is with all of them.
+    """The changes, with placeholders filled from the settings of the system that has all of them.
 
     Raises UserError when two of them conflict.
     """
@@ -63,7 +63,7 @@ def _with_settings(change: Change, settings: Mapping[str, str]) -> Change:
 
 
 def speaks_of(change: Change, names: Collection[str]) -> bool:
-    """Whether a change has one of these placeholders."""
+    """Whether a change contains one of these placeholders."""
     return not set(names).isdisjoint(_names(change))
 
 
@@ -72,6 +72,6 @@ def _names(change: Change) -> set[str]:
 
 
 def _rank(change: Change) -> int:
-    """0 for a change without placeholders, 2 for one that speaks of the command line."""
+    """0 for a change without placeholders, 2 for one that refers to the command line, else 1."""
     names = _names(change)
     return 0 if not names else 2 if any(SETTINGS.get(name) == _LAST for name in names) else 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment: a system with techniques beside the same system without them."""
+"""An experiment: a system with techniques, compared with the same system without them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bootscope.techniques.model import Recipe, Status, Technique, in_order, tech
 
 
 def chosen(spec: str) -> tuple[Technique, str, Recipe]:
-    """The technique and way that `ID` or `ID=WAY` names; where there is one way or a default, `ID` will do.
+    """The technique and recipe that `ID` or `ID=RECIPE` names; `ID` suffices with one recipe or a default.
 
     Raises UserError for one that does not exist, or that bootscope does not carry out by itself.
     """
@@ -45,17 +45,17 @@ def chosen(spec: str) -> tuple[Technique, str, Recipe]:
 
 
 def title(found: Technique, recipe: str) -> str:
-    """How a recipe of a technique is written: `ID`, or `ID=RECIPE` where there are several and it is not the
-    one that `ID` alone means."""
+    """How a recipe of a technique is written: `ID=RECIPE`, or just `ID` for the only recipe or the default
+    one."""
     return found.id if len(found.recipes) == 1 or recipe == found.default else f"{found.id}={recipe}"
 
 
 def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool = False) -> LoadedSystem:
-    """The system with techniques, the same one whatever the order that they are given in.
+    """The system with techniques. Their order makes no difference.
 
-    Raises UserError for techniques that exclude each other, and, unless `force`, for one that applies
-    neither to the system that `facts` tells of nor to that with others of them; with `force`, for a system
-    that cannot be built so.
+    Raises UserError for techniques that exclude each other and, unless `force`, for one that applies neither
+    to the system that `facts` describes nor to it with some of the others; with `force`, for a system that
+    cannot be built.
     """
     recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     if not force:
@@ -70,7 +70,7 @@ def variant(loaded: LoadedSystem, facts: Recorded, specs: list[str], force: bool
 
 
 def with_techniques(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
-    """The system with techniques that need no boot to be filled in from: placeholders come from its file.
+    """The system with techniques that need no boot: placeholders are filled from the system file.
 
     Raises UserError as :func:`check` does, and for a technique that needs a boot.
     """
@@ -82,8 +82,8 @@ def with_techniques(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
 
 
 def check_apply(recipes: Mapping[str, Recipe], known: Inventory, name: str) -> None:
-    """Raises UserError when some recipes of techniques do not apply to the system called `name`, in whatever
-    order, as far as what is known of it tells."""
+    """Raises UserError for recipes that, as far as is known, do not apply to the system called `name` in any
+    order."""
     left = refused(recipes, known)
     if left:
         others = ", also with the others" if len(recipes) > len(left) else ""
@@ -92,15 +92,15 @@ def check_apply(recipes: Mapping[str, Recipe], known: Inventory, name: str) -> N
 
 
 def of_file(loaded: LoadedSystem) -> Inventory:
-    """What the file of a system alone tells: its settings."""
+    """What the system file alone tells: the settings."""
     return Inventory(parts=frozenset({Part.SETTINGS}), settings=flat(loaded.system))
 
 
 def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
-    """The system as it is before the techniques, where it follows them already (see Recipe.base).
-    Placeholders are filled in from the system's file.
+    """The system as it was before those techniques that it follows already (see Recipe.base). Placeholders
+    are filled from the system file.
 
-    Raises UserError when their bases want different things.
+    Raises UserError when the bases conflict.
     """
     known = of_file(loaded)
     bases = {f"the base of {title(t, name)}": filled(recipe.base, known) for t, name, recipe in check(specs)}
@@ -111,10 +111,9 @@ def with_bases(loaded: LoadedSystem, specs: list[str]) -> LoadedSystem:
 
 
 def check(specs: list[str]) -> list[tuple[Technique, str, Recipe]]:
-    """The techniques and recipes that `specs` name (see :func:`chosen`).
+    """The techniques and recipes that `specs` name (see :func:`chosen`). Needs neither a build nor a boot.
 
-    Raises UserError as that does, and for techniques that exclude each other; for this neither a build
-    nor a boot is needed.
+    Raises UserError as that does, and for techniques that exclude each other.
     """
     picked = [chosen(spec) for spec in specs]
     for found, recipe, _ in picked:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be done to the machine that a log is of, whatever its configuration says: of a change that a
-recipe makes, and of a technique by the systems that it is for."""
+"""What is impossible on the machine that a log comes from, whatever its configuration says: checks the change
+of a recipe, and whether a technique is for such systems."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _LOADERS = (
     *(f"{BUILT.tree}.", "firmware.", "card.raw_"),
     *("kernel.packed", "kernel.uimage_address", "kernel.append_device_tree"),
 )
-"""Settings that a boot loader works by."""
+"""Prefixes of settings that only a boot loader uses."""
 _EDITS = f"{BUILT.tree}.edits."
 _COMPILED = ("kernel.files", "kernel.function_order", "kernel.probe_later")
-"""Settings of a kernel's code."""
+"""Settings of the kernel's code."""
 _PLACES = {
     "block": "on a block device",
     "flash": "on raw flash",
@@ -42,7 +42,7 @@ _PLACES = {
 
 
 def impossible(change: Change, facts: Inventory) -> Iterator[str]:
-    """Why a change is none for this machine, in words: one for each reason."""
+    """Why this machine cannot have a change, in words: one for each reason."""
     if change.kernel.get("SMP") is False and (count := processors(facts)) > 1:
         yield f"{count} processors were brought up"
     without = facts.settings.get(f"{BUILT.tree}.source") == "" and not is_image(facts.settings)
@@ -70,12 +70,12 @@ def _no_such_library(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def other_root(change: Change) -> bool:
-    """Whether a change is about how the root file system is kept or mounted, and not only what is in it."""
+    """Whether a change concerns how the root file system is stored or mounted, not just its content."""
     return any(key.startswith("rootfs.") and key not in _CONTENT for key in change.settings)
 
 
 def _by_loader(change: Change) -> bool:
-    """Whether a change is one of a boot loader, or of the form in which that takes the kernel."""
+    """Whether a change concerns the boot loader, or the form of kernel that it loads."""
     return bool(change.symbols(BUILT.tree)) or any(key.startswith(_LOADERS) for key in change.settings)
 
 
@@ -85,8 +85,8 @@ def _compiles_application(change: Change) -> bool:
 
 
 def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
-    """What a change configures, or puts something into, although the system takes it as it is: it cannot be
-    tried here, and is advice for who builds it."""
+    """What a change would configure or add to, although the system takes it prebuilt: it cannot be tried
+    here, and is advice for whoever builds it."""
     if is_image(facts.settings) and (needed := needs_build(change)):
         yield needed
     for tree, key in ((tree, f"prebuilt.{tree}") for tree in TREES):
@@ -107,7 +107,7 @@ def prebuilt(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:
-    """Why the root file system cannot become another one."""
+    """Why the root file system cannot be replaced by another kind."""
     if server := on_server(facts):
         yield f"the root is on a server ({server})"
     wanted = str(change.settings.get("rootfs.filesystem", ""))
@@ -121,7 +121,7 @@ def _no_such_root(change: Change, facts: Inventory) -> Iterator[str]:
 
 
 def out_of_scope(scope: Scope, facts: Inventory) -> str:
-    """Why a system is none of those that a technique is for; empty where it is one, or nothing tells."""
+    """Why a technique is not for this system; empty where it is, or where that is unknown."""
     return next(_outside(scope, facts), "")
 
 

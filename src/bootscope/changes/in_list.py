@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether each technique of a list applies: to the system, or to what others of the list make of it.
+"""Whether each technique of a list applies: to the system as it is, or with other techniques of the list.
 
-USB must be out of a kernel before sysfs can go, for one, and another technique may take it out. The order
-in which a list names its techniques says nothing: a technique is refused when it applies in none. Nothing is
-built for it: what follows from a change in a kernel's configuration is told by the kernel's sources where
-these are at hand, and is not known otherwise.
+For example, sysfs can only go once USB is out of the kernel, and another technique may take USB out. The
+order of the list does not matter: a technique is refused when it applies in no order. Nothing is built for
+this: what else a change of the kernel's configuration switches off is read from the kernel's sources where
+they are available, and is unknown otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OPTIONS, _WORDS = "application.compiler_options", "kernel.command_line"
 
 
 def refused(recipes: Mapping[str, Recipe], known: Inventory) -> dict[str, str]:
-    """Those of some recipes of techniques that do not apply to a system in any order, with the reason."""
+    """The recipes that do not apply to a system in any order, with the reason."""
     stages = [known]
     left, more = _left(recipes, stages), True
     while left and more:
@@ -40,7 +40,7 @@ def refused(recipes: Mapping[str, Recipe], known: Inventory) -> dict[str, str]:
 
 
 def _filled(recipes: Iterable[Recipe], known: Inventory) -> Iterator[Change]:
-    """The changes of recipes, as far as what is known allows to tell them."""
+    """The changes of recipes, without those whose placeholders cannot be filled."""
     for recipe in recipes:
         with contextlib.suppress(UserError):
             yield filled(recipe.change, known)
@@ -49,8 +49,8 @@ def _filled(recipes: Iterable[Recipe], known: Inventory) -> Iterator[Change]:
 def _left(recipes: Mapping[str, Recipe], stages: Sequence[Inventory]) -> dict[str, str]:
     """Those that apply at no stage, with the reason at the last one.
 
-    That a technique changes something and that its conditions are met need not be so at the same stage:
-    what another one of the list does as well is not refused for that.
+    A technique may change something at one stage and have its conditions met at another one: it is not
+    refused because another technique of the list does the same.
     """
     found: dict[str, str] = {}
     for name, recipe in recipes.items():
@@ -64,7 +64,7 @@ def _left(recipes: Mapping[str, Recipe], stages: Sequence[Inventory]) -> dict[st
 
 def _changed(known: Inventory, changes: Sequence[Change]) -> Inventory:
     """What is known of a system with changes, all of whose placeholders are filled in. What its boot showed
-    stays what it was."""
+    does not change."""
     if not changes:
         return known
     configs, partial = dict(known.configs), set(known.partial)
@@ -73,7 +73,7 @@ def _changed(known: Inventory, changes: Sequence[Change]) -> Inventory:
         follows = _follows(known, changes, asked) if tree == "kernel" else {}
         if follows is None:
             partial.add(tree)
-        # What is not named may have gone with what is.
+        # Symbols that are not named may go off with those that are.
         there = known.configs.get(tree, {}) if follows is not None else {}
         configs[tree] = {**there, **(follows or {}), **asked}
     line, options = known.command_line, " ".join(known.compiler_options)
@@ -95,7 +95,7 @@ def _changed(known: Inventory, changes: Sequence[Change]) -> Inventory:
 
 
 def _follows(known: Inventory, changes: Sequence[Change], asked: Mapping[str, str]) -> dict[str, str] | None:
-    """The kernel's symbols that go with those that are switched off; None where that cannot be told."""
+    """The kernel's symbols that go off with those switched off; None where that is unknown."""
     if any(change.from_nothing for change in changes):
         return None
     off = [name for name, value in asked.items() if value == "n"]
@@ -108,7 +108,7 @@ def _follows(known: Inventory, changes: Sequence[Change], asked: Mapping[str, st
 
 
 def _with_settings(settings: dict[str, str], new: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as texts (see emulator.subject.flat) with those of a change."""
+    """Settings as texts (see emulator.subject.flat), updated with those of a change."""
     for key, value in new.items():
         kept = {k: text for k, text in settings.items() if not k.startswith(f"{key}.")}
         table = {f"{key}.{name}": text for name, text in value.items()} if isinstance(value, dict) else {}
@@ -117,7 +117,7 @@ def _with_settings(settings: dict[str, str], new: Mapping[str, Any]) -> dict[str
 
 
 def _with_same(there: str, value: object) -> object:
-    """A value; a list with what is there already in the place of SAME."""
+    """A value; in a list, SAME is replaced by the items that are there already."""
     if not isinstance(value, list | tuple) or SAME not in value:
         return value
     at = value.index(SAME)
@@ -126,7 +126,7 @@ def _with_same(there: str, value: object) -> object:
 
 
 def _with_files(files: dict[str, str], change: Change) -> dict[str, str]:
-    """A list of contents as a change makes it."""
+    """A list of files, updated with those of a change."""
     kept = {path: told for path, told in files.items() if not matches(path, change.remove)}
     texts = {path: hashlib.sha256(text.encode()).hexdigest()[:16] for path, text in change.write.items()}
     made = {path: f"file {digest}" for path, digest in texts.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a change can be made on an image that is built already, and what needs its sources.
+"""Which changes can be made on an image that is built already, and which need its sources.
 
-On copies of the image are made: the kernel's command line, files of the root file system, units and init
-scripts, and the initramfs: how it is packed, its files, the form of its modules.
+On copies of the image these can be changed: the kernel's command line, files of the root file system, units
+and init scripts, and the initramfs: its compression, its files, the form of its modules.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from bootscope.system.changes import TREES, Change
 
 MARK = "image.kernel"
-"""A setting that recordings of images alone have."""
+"""A setting that only recordings of images have."""
 MADE_HERE = (
     "initramfs.compression",
     "initramfs.files",
     "initramfs.links",
     "prebuilt.module_form",
 )
-"""Settings of a change that are made on an image."""
+"""Settings that can be changed on an image."""
 ON_IMAGE, BY_BUILD = "image", "build"
 """Where a technique is carried out."""
 _TREES = {"kernel": "another kernel", "uboot": "another boot loader", "busybox": "another BusyBox"}
@@ -36,7 +36,7 @@ def is_image(settings: Mapping[str, str]) -> bool:
 
 
 def needs_build(change: Change) -> str:
-    """What of a change only a build can make, in words; empty where all of it is made on the image."""
+    """What in a change needs a build, in words; empty where all of it can be made on the image."""
     found = [_TREES[tree] for tree in TREES if change.symbols(tree)]
     if change.compiler_options or change.compiler_options_drop:
         found.append("another application")

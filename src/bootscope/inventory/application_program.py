@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the application is started, told as what a small first program does: its variables, its mounts, and the
-command that it becomes."""
+"""How the application is started, described as what a small first program does: its variables, its mounts,
+and the command that it becomes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bootscope.inventory.start_scripts import StartScripts
 
 
 def application_program(known: Inventory) -> FirstScript | None:
-    """What the start script of the application does; None where it takes a shell to do so. Raises UserError
-    where that is not known."""
+    """What the application's start script does; None where that needs a shell. Raises UserError where it is
+    unknown."""
     path = known.settings.get("application.path", "")
     if not path or not known.knows(Part.SCRIPTS):
         raise UserError("the start script of the application is not known")
@@ -24,7 +24,7 @@ def application_program(known: Inventory) -> FirstScript | None:
 
 
 def _part(name: str) -> Callable[[Inventory], str]:
-    """What finds one part of it; raises Absent where there is no such script."""
+    """A function for one part of it, which raises Absent where there is no such script."""
 
     def find(known: Inventory) -> str:
         found = application_program(known)
@@ -38,4 +38,4 @@ def _part(name: str) -> Callable[[Inventory], str]:
 FOUND: dict[str, Callable[[Inventory], str]] = {
     f"application_{name}": _part(name) for name in ("mounts", "environment", "command")
 }
-"""Placeholders, and what finds their values in a system whose application needs more than its path."""
+"""Placeholders, and functions for their values in a system whose application needs more than its path."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a start script starts the application, where the program needs an environment or arguments: its path
-alone would not start the same thing."""
+alone would not start the same program in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BACKGROUND = re.compile(r"\s*&\s*$")
 
 
 def script(scripts: StartScripts, path: str) -> str:
-    """The application's start script; empty where the program needs nothing but its path."""
+    """The application's start script; empty where the program only needs its path."""
     text = scripts.texts.get(scripts.path("application"), "")
     launch = _launch(text, path)
     if not launch:
@@ -32,7 +32,7 @@ def script(scripts: StartScripts, path: str) -> str:
 
 
 def needs_more(known: Inventory) -> bool:
-    """Whether the application is known to need more than its path to be started."""
+    """Whether the application is known to need more than its path to start."""
     path = known.settings.get("application.path", "")
     told = bool(path) and known.knows(Part.SCRIPTS)
     return told and bool(script(StartScripts.of(known.scripts, path), path))
@@ -40,7 +40,7 @@ def needs_more(known: Inventory) -> bool:
 
 def commands(scripts: StartScripts, path: str) -> str:
     """The same as a script that becomes the application; empty where it does more than run one command after
-    the other."""
+    another."""
     text = _as_started(script(scripts, path))
     if not _SHELL.match(text) or _COMPOUND.search(text):
         return ""
@@ -54,8 +54,8 @@ def commands(scripts: StartScripts, path: str) -> str:
 
 
 def _as_started(text: str) -> str:
-    """What a script does when it is called with `start`: the lines before `case "$1" in`, and those of that
-    case. The whole script where it has none, or does something behind it."""
+    """What a script does when called with `start`: the lines before `case "$1" in`, and those of that case.
+    The whole script where it has no such case, or has commands after it."""
     lines = text.splitlines()
     begins = [number for number, line in enumerate(lines) if _CASE.match(line)]
     ends = [number for number, line in enumerate(lines) if line.strip() == "esac"]
@@ -75,7 +75,7 @@ def _as_started(text: str) -> str:
 
 
 def _launch(text: str, path: str) -> str:
-    """The line that runs the application by its whole path; empty where no single one does."""
+    """The line that runs the application by its absolute path; empty unless there is exactly one."""
     run = re.compile(rf"\s*(?:exec\s+)?(?:\w+=\S*\s+)*{re.escape(path)}(?![\w./-])")
     found = [line for line in expanded(text).splitlines() if run.match(line)] if path else []
     return found[0] if len(found) == 1 else ""

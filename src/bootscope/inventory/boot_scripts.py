@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of a system's boot loader and initramfs with more in them than they have."""
+"""Scripts of a system's boot loader and initramfs, with additions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from bootscope.loaders.grub import without_wait
 from bootscope.loaders.registry import BUILT
 
 _ROOM = 0x8000000
-"""More than any initramfs has; behind it is memory that nothing uses yet."""
+"""Larger than any initramfs; the memory after it is not used yet."""
 _STARTS = """[ -e /dev/null ] || mknod /dev/null c 1 3
 chroot {root} {path} < {root}/dev/null > {root}/dev/console 2>&1 &
 mount -t tmpfs -o mode=0755,nosuid,nodev run {root}/run
 echo $! > {root}/run/{process}.pid
 """
-"""systemd keeps a /run that is mounted already."""
+"""systemd keeps a /run that is already mounted."""
 
 
 def unpacking_script(known: Inventory) -> str:
-    """The boot loader's script, by which it may unpack the kernel; empty where it cannot."""
+    """The boot loader's script, changed so that it may unpack the kernel; empty where it cannot."""
     address = _setting(known, "kernel.initramfs_address")
     if not address.isdecimal() or BUILT.unpacking is None:
         return ""
@@ -30,14 +30,14 @@ def unpacking_script(known: Inventory) -> str:
 
 
 def menu_without_wait(known: Inventory) -> str:
-    """The boot loader's menu, with no time to choose; empty where there is no such wait."""
+    """The boot loader's menu without a timeout; empty where it has none."""
     return without_wait(_setting(known, f"{BUILT.tree}.script"))
 
 
 def starting_init(known: Inventory) -> str:
-    """The init script of an initramfs, which starts the application before it goes over to the root file
-    system, and hands /run over to systemd with the number of its process in it; empty where it does not go
-    over to a root file system."""
+    """The init script of an initramfs, changed to start the application before it switches to the root file
+    system, and to hand /run with the application's process ID over to systemd; empty where it does not switch
+    to a root file system."""
     text, path = _setting(known, "initramfs.files./init"), _setting(known, "application.path")
     found = re.search(r"(?m)^exec switch_root[ \t]+(/[\w/.-]+)[ \t]", text)
     if not found or not path or path in text:
@@ -58,4 +58,4 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "starting_init": starting_init,
     "unpacking_script": unpacking_script,
 }
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes out of a recorded kernel when symbols are switched off: its object files, and their bytes.
+"""What leaves a recorded kernel when symbols are switched off: its object files, and their bytes.
 
-Read from the sources' Kconfig files and Makefiles and from what the kernel was linked from; nothing is
-configured or built. Reading a kernel's sources takes some seconds, so what came of it is kept.
+Determined from the sources' Kconfig files and Makefiles and from what the kernel was linked from; nothing is
+configured or built. Reading a kernel's sources takes some seconds, so the results are kept.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _FORMAT = 5
 """Raised when the same question may get another answer."""
 _FOLDER = "closures"
 _TABLES = {"KALLSYMS": (".tmp_vmlinux", Fraction(146, 100)), "MODULES": (".vmlinux.export", Fraction(1))}
-"""By what they are made for: how object files begin that the build makes from the symbols of all others,
-and how many bytes of code weigh as much in the packed kernel as one of theirs. Names are packed already:
-gzip -9 leaves 0.55 of them, and 0.38 of the whole of a kernel 6.12 as stock's defconfig makes it."""
+"""By purpose: name prefix of object files that the build makes from the symbols of all others, and how many
+bytes of code weigh as much in the packed kernel as one of theirs. Names are packed already: gzip -9 leaves
+0.55 of them, and 0.38 of a whole kernel 6.12 as stock's defconfig makes it."""
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """What goes: `symbols` with all that needs them, `objects` by name, and their bytes in the image with
-    their part of the tables of names, which weigh as much as they add to the packed kernel."""
+    """What leaves the kernel: `symbols` with all that need them, `objects` by name, and their bytes in the
+    image, including their part of the tables of names, weighted by what these add to the packed kernel."""
 
     symbols: tuple[str, ...]
     objects: tuple[str, ...]
@@ -62,9 +62,9 @@ class Closures:
     evidence: Evidence
 
     def lost(self, off: Iterable[str], only: Collection[str] | None = None) -> Lost:
-        """What goes with `off`; with `only` what goes when of all that can be asked for just these stay.
+        """What goes with `off`; with `only`, what goes when these alone stay of the symbols with a prompt.
 
-        Raises UserError when sources, configuration or list of object files are not there.
+        Raises UserError when sources, configuration or list of object files are missing.
         """
         asked = {"off": sorted(off), "only": sorted(only) if only is not None else None}
         run = self.evidence.run
@@ -104,7 +104,7 @@ class Closures:
         }
         whole = sum(table for name, table in sizes.items() if name not in tables)
         for symbol, table in tables.values():
-            # There is none at all; or what goes is not in it any more.
+            # The table does not exist at all, or the removed names are no longer in it.
             size += table if symbol in gone else table * gone_bytes // max(1, whole)
         return Lost(tuple(sorted(gone)), tuple(sorted(objects_gone)), size)
 
@@ -122,7 +122,7 @@ class Closures:
 
     @cached_property
     def _linked(self) -> str:
-        """The list of object files, of this recording or another one of the same kernel."""
+        """The list of object files, from this recording or another one of the same kernel."""
         text = self.evidence.load(objects.KERNEL_OBJECTS)
         if not text and (other := _of_another(self.store, self.evidence.run)):
             text = objects.unpacked(self.store.object(other))
@@ -130,7 +130,7 @@ class Closures:
 
 
 def _of_another(store: Store, run: RunInfo) -> str:
-    """What the store calls the list of object files of another recording of a run's kernel; or nothing."""
+    """The store's name for the object list of another recording of a run's kernel; empty for none."""
     kept = run.system.symbols
     if objects.KERNEL_SYMBOLS not in kept:
         return ""
@@ -146,25 +146,25 @@ def _of_another(store: Store, run: RunInfo) -> str:
 
 
 def depends_on(store: Store, cache: Cache, run: RunInfo) -> str:
-    """What the answers for a run's kernel depend on beside its recording: where they are the same, so is
-    this text."""
+    """What the answers for a run's kernel depend on in addition to its recording: while this text is the
+    same, so are they."""
     linked = "" if objects.KERNEL_OBJECTS in run.system.symbols else _of_another(store, run)
     try:
         source_of(run, cache)
         return f"sources, {linked}"
     except UserError:
-        # Some may be answered by what was kept while the sources were there.
+        # Answers kept while the sources were there may still be available.
         names = sorted(path.name for path in (cache.root / _FOLDER).glob("*.json"))
         return f"no sources, {linked}, {id_of(names)}"
 
 
 def source_of(run: RunInfo, cache: Cache) -> Path:
-    """The unpacked sources that a run's kernel was built from. Raises UserError when they are not there."""
+    """The unpacked sources that a run's kernel was built from. Raises UserError when they are missing."""
     name = run.system.settings.get("kernel.source", "linux")
     fact = run.sources.get(name)
     own = run.system.settings.get(f"sources.{name}.path", "None")
     if fact and own == "None":
-        # A tarball, whose path is no part of the step's id.
+        # A tarball, whose path is not part of the step's id.
         source = Resolved(f"{name}.tar", fact.sha256, fact.origin, fact.version)
         found = cache.find(unpack.step(name, source).step_id({}))
         if found:

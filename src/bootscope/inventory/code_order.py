@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's functions in the order in which a boot first ran them, for `kernel.function_order`.
 
-A boot whose caches were counted tells of every function; else those are known that samples fell into.
+Counts of caches show every function of a boot; without them, only functions hit by samples are known.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _FETCHES = (Count.FETCH_L2, Count.FETCH_MEMORY)
 _SYMBOL = re.compile(r"^([0-9a-f]{8,16}) (\w) (\S+)$", re.MULTILINE)
 _CODE = ("t", "T", "w", "W")
 _FIRST, _END = "_stext", "__init_begin"
-"""Between them lies code that stays. What only sets up has a place of its own, which is freed."""
+"""Code between them stays in memory. Code for set-up only is elsewhere, and is freed."""
 _UP_TO_DATE = 99
-"""An order is kept as it is while its functions run so many per cent of the instructions."""
+"""An existing order is kept while its functions execute at least this percentage of the instructions."""
 
 
 @dataclass
@@ -40,8 +40,8 @@ class Ran:
 
 
 def functions_in_order(known: Inventory) -> str:
-    """Names of functions that ran, the first one first, with blanks between; the order that the system has
-    already where that is of this kernel. Raises UserError without a recorded boot."""
+    """Names of functions that ran, in order of their first run, separated by spaces; the system's existing
+    order where that fits this kernel. Raises UserError without a recorded boot."""
     if not isinstance(known, Recorded):
         raise Unrecorded("which functions of the kernel a boot runs is not known without a recording")
     ran = functions_that_ran(known)
@@ -56,7 +56,7 @@ def functions_in_order(known: Inventory) -> str:
 
 
 def functions_that_ran(facts: Recorded) -> dict[str, Ran]:
-    """The functions of the kernel that are no set-up, by name."""
+    """The functions of the kernel outside of its set-up code, by name."""
     text = facts.view.evidence.load(objects.KERNEL_SYMBOLS).decode("utf-8", "replace")
     symbols = sorted((int(m[1], 16), m[3]) for m in _SYMBOL.finditer(text) if m[2] in _CODE)
     named = {m[3]: int(m[1], 16) for m in _SYMBOL.finditer(text)}
@@ -74,14 +74,14 @@ def functions_that_ran(facts: Recorded) -> dict[str, Ran]:
 
 
 def counted(facts: Recorded) -> Timing | None:
-    """What was counted of the boot: for the core that it is looked at with, or else for the only one."""
+    """The counts of the boot: for the core that it is viewed with, or else for the only one."""
     seen = facts.view
     core = seen.core or core_counted(seen.run)
     return find_timing(seen.run, seen.boot, core) if core else None
 
 
 def _seen(facts: Recorded) -> Iterator[tuple[int, int, int]]:
-    """(address, when it first ran, weight) of code that ran."""
+    """(address, time of the first run, weight) of code that ran."""
     timing = counted(facts)
     if timing:
         for blocks in timing.counted.parts:
@@ -92,8 +92,8 @@ def _seen(facts: Recorded) -> Iterator[tuple[int, int, int]]:
 
 
 def misses(facts: Recorded) -> str:
-    """What the kernel's code costs in fetches that miss the first cache, in words; empty where that was not
-    counted, or is nothing."""
+    """The cost of instruction fetches of the kernel's code that miss the first cache, in words; empty where
+    that was not counted, or is zero."""
     timing = counted(facts)
     if timing is None:
         return ""
@@ -106,4 +106,4 @@ def misses(facts: Recorded) -> str:
 
 
 FOUND = {"functions_in_order": functions_in_order}
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the drivers that cost most in a boot: which the kernel really has, and values that save time.
+"""Parameters of the drivers that cost most in a boot: those that the kernel has, and values that save time.
 
-What a parameter is good for stands in the driver's source; those that are given a value here were read there
-(Linux 6.12). For the others it is told that they are there, and where.
+The effect of a parameter is described in the driver's source; values below are based on that (Linux 6.12).
+Other parameters are only reported, with their driver.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _CONSOLE = re.compile(r"console=ttyS(\d+)")
 
 @dataclass(frozen=True)
 class Value:
-    """A value for a parameter of a driver: its module, its name, the initcall in which it works, and the
-    text; empty: the number of serial ports that the boot found. `as_without`: the symbol without which the
-    kernel would make as little; `of`: that with how many it makes by itself."""
+    """A value for a parameter of a driver: its module, its name, the initcall that it affects, and the text;
+    empty: the number of serial ports that the boot found. `as_without`: the symbol without which the kernel
+    would do as little; `of`: the symbol with the number that it makes by default."""
 
     module: str
     name: str
@@ -44,8 +44,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a value comes to: the initcall that does less, and the share of its time that is left; or as if
-    the kernel were without a symbol."""
+    """The effect of a value: the initcall that does less, and the share of its time that is left; or the
+    symbol that the kernel is then as if without."""
 
     initcall: str
     share: Fraction
@@ -53,11 +53,11 @@ class Effect:
 
 
 VALUES = (
-    # The old pairs of terminals; /dev/ptmx does without.
+    # The old pseudo-terminal pairs; /dev/ptmx does not need them.
     Value("pty", "legacy_count", "pty_init", "0", as_without="LEGACY_PTYS"),
-    # Ports that nothing names are looked for, one by one.
+    # Ports without a description are probed one by one.
     Value("8250", "nr_uarts", "serial8250_init", "", of="SERIAL_8250_RUNTIME_UARTS"),
-    Value("loop", "max_loop", "loop_init", "0"),  # made at once; others are made when they are asked for
+    Value("loop", "max_loop", "loop_init", "0"),  # made in advance; others are made on demand
     Value("brd", "rd_nr", "brd_init", "1"),
     Value("nbd", "nbds_max", "nbd_init", "0"),
     Value("null_blk", "nr_devices", "null_init", "0"),
@@ -73,7 +73,7 @@ def driver_parameters(known: Inventory) -> str:
 
 
 def effects(facts: Recorded) -> list[Effect]:
-    """What these parameters come to in the recorded boot."""
+    """The effects of these parameters in the recorded boot."""
     config = facts.configs.get("kernel", {})
 
     def share(value: Value, text: str) -> Fraction:
@@ -85,7 +85,7 @@ def effects(facts: Recorded) -> list[Effect]:
 
 
 def shown(facts: Recorded) -> str | None:
-    """What the boot shows of them, and drivers that take long and have others."""
+    """What the boot shows of them, and slow drivers with other parameters."""
     found = _found(facts)
     told = [f"{value.initcall} {span(ns)}: {_word(value, text)}" for value, text, ns in found]
     others = list(_others(facts.view.evidence, {value.initcall for value, _, _ in found}))
@@ -104,13 +104,13 @@ def _word(value: Value, text: str) -> str:
 
 
 def _found(facts: Recorded) -> list[tuple[Value, str, int]]:
-    """(parameter, its text, what its initcall took in ns), the dearest first."""
+    """(parameter, its text, time of its initcall in ns), the slowest first."""
     evidence, known = facts.view.evidence, _parameters(facts.view.evidence)
     took = _took(evidence)
     found = []
     for value in VALUES:
         ns = took.get(value.initcall, 0)
-        # Not every symbol table has data.
+        # Some symbol tables have no data symbols.
         if ns >= _LEAST_NS and (not known or any(name == value.name for _, name in known)):
             text = value.text or _ports(facts)
             if text:
@@ -120,7 +120,7 @@ def _found(facts: Recorded) -> list[tuple[Value, str, int]]:
 
 def _ports(facts: Recorded) -> str:
     """How many serial ports of that driver the boot found or the console needs; empty where the log does not
-    tell, as that of a quiet boot."""
+    show it, as in a quiet boot."""
     lines = facts.log.lines if facts.log else ()
     ports = [int(m[1]) for line in lines for m in re.finditer(_PORT, line.text)]
     consoles = (_CONSOLE.match(word) for word in facts.words)
@@ -128,7 +128,7 @@ def _ports(facts: Recorded) -> str:
 
 
 def _took(evidence: Evidence) -> dict[str, int]:
-    """What each initcall took, with all in it, by its name, in ns of the CPU and of devices."""
+    """The inclusive time of each initcall by name, in ns of the CPU and of devices."""
     found: dict[str, int] = {}
     for call in evidence.scene.of("initcall"):
         if call.first >= 0:
@@ -146,7 +146,7 @@ def _parameters(evidence: Evidence) -> list[tuple[int, str]]:
 
 
 def _others(evidence: Evidence, done: set[str]) -> Iterator[str]:
-    """Drivers that take long and have parameters that no value is known for; the dearest first."""
+    """Slow drivers with parameters for which no value is known; the slowest first."""
     linked = Objects(read(evidence.load(objects.KERNEL_OBJECTS).decode("utf-8", "replace")))
     names: dict[str, list[str]] = {}
     for address, name in _parameters(evidence):
@@ -164,4 +164,4 @@ def _others(evidence: Evidence, done: set[str]) -> Iterator[str]:
 
 
 FOUND = {"driver_parameters": driver_parameters}
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a boot waits until the kernel has gathered random numbers.
 
-Linux does so where a program asks for them before there is a seed.
+Linux waits where a program asks for them before there is a seed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bootscope.inventory.inventory import Inventory
 from bootscope.inventory.recorded import Recorded
 
 _GAP_NS = 100_000_000
-"""The function is seen some hundred times a second; longer pauses are between two waits."""
+"""During a wait the function is sampled some hundred times a second; longer gaps separate two waits."""
 _LEAST_NS = 20_000_000
 
 
 def shown(facts: Recorded) -> str | None:
-    """What a recorded boot shows of it; None where the kernel's symbols are not known."""
+    """What a recorded boot shows of it; None where the kernel's symbols are unknown."""
     evidence = facts.view.evidence
     if not evidence.names.spans(GATHERS_RANDOM):
         return None
@@ -46,5 +46,5 @@ def _waits(evidence: Evidence) -> Iterator[tuple[int, int]]:
 
 
 def logged(known: Inventory) -> str | None:
-    """The same without a recording: a log does not tell who waited."""
+    """The same without a recording: a log does not show what waited."""
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script that is the first program: what it mounts, and what it starts in the end."""
+"""A script that is the first program: what it mounts, and what it finally starts."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a|hu)?sh\b")
 _CONSOLE = re.compile(r"\d?>{1,2}\s*/dev/console(?=\s|$)|2>&1(?=\s|$)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 _SPECIAL = re.compile(r"[|&;<>(){}$`*?\[\]~\\\"']")
-"""What only a shell understands."""
+"""Characters that need a shell."""
 _SETS = re.compile(r"([A-Za-z_]\w*)=.*", re.DOTALL)
 _OF_KERNEL = ("HOME", "TERM")
-"""Variables that the kernel gives the first program; to set one is to set it for all that follow."""
+"""Variables that the kernel gives the first program; a new value also applies to all later programs."""
 _MOUNT = ("mount", "/bin/mount", "/sbin/mount", "/usr/bin/mount")
 
 
 @dataclass(frozen=True)
 class FirstScript:
-    """What a first script does, and nothing else but printing: `mounts` as lines of an fstab, `environment`
-    as lines, `command` as the shell is given it."""
+    """What a first script does, if it does nothing else but print: `mounts` as lines of an fstab,
+    `environment` as lines, `command` quoted as for a shell."""
 
     mounts: str
     environment: str
@@ -35,8 +35,8 @@ class FirstScript:
 
 
 def first_script(known: Inventory) -> FirstScript | None:
-    """The script that the command line names as the first program; None where that is no script, or does
-    something that is not told here. Raises UserError where the scripts are not known."""
+    """The script that the command line names as the first program; None where that is not a script, or does
+    something unsupported. Raises UserError where the scripts are unknown."""
     if not known.knows(Part.COMMAND_LINE, Part.SCRIPTS):
         raise UserError("the first script is not known")
     path = known.word("rdinit") or known.word("init") or ""
@@ -45,8 +45,8 @@ def first_script(known: Inventory) -> FirstScript | None:
 
 
 def read(script: str, application: str, written: str = "") -> FirstScript | None:
-    """What a script does that starts the application in the end; None where it does something that is not
-    told here. `written`: the script as it was, where texts stand already in the place of its variables."""
+    """What a script does that finally starts the application; None where it does something unsupported.
+    `written`: the original script, where variables have been replaced by their texts."""
     text = expanded(script)
     mounts: list[str] = []
     variables: list[str] = []
@@ -68,13 +68,13 @@ def read(script: str, application: str, written: str = "") -> FirstScript | None
         elif name in _OF_KERNEL:
             variables += words
         elif name and _used(name, written or script):
-            continue  # one of the shell's own, whose text stands where it was used
+            continue  # a shell variable, whose text has been inserted where it was used
         else:
             becomes = words[0] == "exec" or number == len(lines) or words[0] == application
             command = words[1:] if words[0] == "exec" else words
             if not becomes or not command or not command[0].startswith("/"):
                 return None
-            # What comes behind it runs after it has ended, if ever.
+            # Any commands after it run after it has ended, if ever.
             return FirstScript("\n".join(mounts), "\n".join(variables), shlex.join(command))
     return None
 
@@ -84,8 +84,8 @@ def _used(variable: str, script: str) -> bool:
 
 
 def _words(line: str) -> list[str] | None:
-    """The words of a command, without where its output goes if that is the console, and without a comment;
-    None where it takes a shell to understand it."""
+    """The words of a command, without a redirection to the console and without a comment; None where it needs
+    a shell."""
     quoted: list[str] = []
 
     def aside(match: re.Match[str]) -> str:
@@ -123,7 +123,7 @@ def _fstab(words: list[str]) -> str | None:
 
 
 def _part(name: str) -> Callable[[Inventory], str]:
-    """What finds one part of it; raises Absent where there is no such script."""
+    """A function for one part of it, which raises Absent where there is no such script."""
 
     def find(known: Inventory) -> str:
         found = first_script(known)
@@ -135,7 +135,7 @@ def _part(name: str) -> Callable[[Inventory], str]:
 
 
 def _word(known: Inventory) -> str:
-    """The word of the command line that names it."""
+    """The word of the command line that names the script."""
     return "rdinit" if known.word("rdinit") else "init"
 
 
@@ -143,4 +143,4 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "first_script_word": _word,
     **{f"first_script_{name}": _part(name) for name in ("mounts", "environment", "command")},
 }
-"""Placeholders, and what finds their values in a system whose first program is a script that mounts."""
+"""Placeholders, and functions for their values in a system whose first program is a script that mounts."""

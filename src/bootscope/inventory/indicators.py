@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a boot shows: signs by which techniques are found to apply, each with its evidence.
+"""What a boot shows: indicators that techniques apply, each with its evidence.
 
-A recording shows most. Where there is none, a log or a configuration may show it too.
+A recording shows most. Without one, a log or a configuration may also show it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from bootscope.loaders.registry import BUILT, LOADER_PHASES
 
 @dataclass(frozen=True)
 class Indicator:
-    """A sign: what it is, and the words that say what a recorded boot shows of it (empty when nothing).
+    """An indicator: what it is, and a function for the evidence in a recorded boot (empty: none).
 
-    `otherwise` does that without a recording; both give None where that cannot be told.
+    `otherwise` does the same without a recording; both return None where that is unknown.
     """
 
     what: str
@@ -65,7 +65,7 @@ _LINUX_CONSOLE = _console("decompress", "kernel", "init")
 
 
 def _silenced(facts: Recorded) -> str:
-    """What a silent boot loader keeps back, and what Linux would not print then."""
+    """What a silent boot loader would not print, and what Linux would not print then."""
     loaders, linux = _LOADERS_CONSOLE(facts), _LINUX_CONSOLE(facts)
     return f"{loaders}; it silences Linux too: {linux}" if loaders and linux else loaders
 
@@ -100,7 +100,7 @@ def _phase(name: str) -> Callable[[Recorded], str]:
 
 
 def _loader_or_files(facts: Recorded) -> str:
-    """The boot loader proper; without one, what the first stage reads of folders and tables of files."""
+    """The boot loader proper; without one, the folders and file tables that the first stage reads."""
     if found := _phase("bootloader")(facts):
         return found
     evidence = facts.view.evidence
@@ -110,9 +110,9 @@ def _loader_or_files(facts: Recorded) -> str:
 
 
 def _init(facts: Recorded) -> str:
-    """The phase of init; nothing where the application is the first process itself."""
+    """The phase of init; empty where the application itself is the first process."""
     early = facts.word("rdinit")
-    # With an initramfs the kernel runs what is in there, and init= is for later.
+    # With an initramfs the kernel runs a program in it, and init= applies later.
     first = early if early is not None or facts.settings.get("initramfs.place") else facts.word("init")
     alone = first and first == facts.settings.get("application.path")
     return "" if alone else _phase("init")(facts)
@@ -140,7 +140,7 @@ _UNCACHED = (Count.UNCACHED_LOAD, Count.UNCACHED_STORE, Count.UNCACHED_FETCH)
 
 
 def _caches_off(facts: Recorded) -> str:
-    """What boot loaders wait for with their caches off, on the core that the boot is looked at with."""
+    """What boot loaders wait for with their caches off, on the core that the boot is viewed with."""
     timing = facts.view.evidence.timing if facts.view.core else None
     if timing is None:
         return ""
@@ -219,10 +219,10 @@ INDICATORS = {
         "a boot loader, or a first stage that finds the kernel in files", _loader_or_files, logged.loader
     ),
 }
-"""Signs by the name that a technique's `shows` uses."""
+"""Indicators by the name that a technique's `shows` uses."""
 
 
 def indicator_evidence(name: str, facts: Inventory) -> str | None:
-    """What is seen of a sign, in words; empty when it is not there, None when that cannot be told."""
+    """The evidence for an indicator, in words; empty when there is none, None when that is unknown."""
     sign = INDICATORS[name]
     return sign.evidence(facts) if isinstance(facts, Recorded) else sign.otherwise(facts)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initcalls that a system can do without and that took time in its boot, for `initcall_blacklist=`.
 
-The list is a judgement, no proof: each sets up what the kernel checks for before it uses it, and what only
-tests, tracing, BPF programs or the checking of keys need. Its required milestones tell whether a system needs
-one of them.
+The list is a judgement, not proven: each initcall sets up something that the kernel checks before use, and
+that only tests, tracing, BPF programs or the checking of keys need. A system's required milestones show
+whether it needs one of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEAST_NS = 2_000_000
 
 
 def spare_initcalls(known: Inventory) -> str:
-    """Names of those that took this boot time, with commas between; empty where there are none."""
+    """Names of those that took time in this boot, separated by commas; empty where there are none."""
     if not isinstance(known, Recorded):
         raise UserError("which initcalls take time is not known without a recording")
     evidence = known.view.evidence

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known of a system, from a recording, a system file or loose files; and what is not.
 
-Nothing is assumed for a part that is not known: conditions and checks ask first.
+Nothing is assumed about an unknown part: conditions and checks ask first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ASSUMED = "assumed: the rate is unknown"
 
 
 class Part(StrEnum):
-    """A part of a system, as it is called when it is missing."""
+    """A part of a system, with its name for messages when it is missing."""
 
     KERNEL = "kernel configuration"
     LOADER = f"{BUILT.title} configuration"
@@ -41,7 +41,7 @@ class Part(StrEnum):
 
 
 INITRAMFS = "initramfs"
-"""What `rootfs.filesystem` is where the root file system is an archive that the kernel unpacks."""
+"""The value of `rootfs.filesystem` where the root file system is an archive that the kernel unpacks."""
 TREE_PARTS = {"kernel": Part.KERNEL, BUILT.tree: Part.LOADER, "busybox": Part.BUSYBOX}
 
 
@@ -60,8 +60,8 @@ class Program:
 class Image:
     """A kernel or device tree as a file. `kind`: `zImage`, `Image`, `uImage`, `dtb` or `compressed`.
 
-    For a uImage, `load` and `payload` (the kind inside) are of its header; `unpacked_bytes` is what a kernel
-    takes in memory, 0 where it does not tell; `appended` says that a device tree follows the zImage.
+    For a uImage, `load` and `payload` (the kind inside) come from its header; `unpacked_bytes` is a kernel's
+    size in memory, 0 where the file does not say; `appended`: a device tree follows the zImage.
     """
 
     kind: str
@@ -74,14 +74,14 @@ class Image:
 
 @dataclass(frozen=True, kw_only=True)
 class Inventory:
-    """A system as far as it is known. `parts` are those that are.
+    """A system as far as it is known. `parts` are the known ones.
 
     `configs`: tree -> symbol -> value as written. `partial`: trees of which only the symbols in `configs`
-    are known. `architecture`, `cpus`: of the board, where that is known. `init`: the init system, where a
-    file is of it alone (INITS in machine.py). `files`: path in the root file system -> what a list of
-    contents says of it. `settings`: name in the system file -> value as text. `scripts`: path -> text.
+    are known. `architecture`, `cpus`: of the board, where known. `init`: the init system, where a file
+    belongs to only one (INITS in machine.py). `files`: path in the root file system -> its entry in a list of
+    contents. `settings`: name in the system file -> value as text. `scripts`: path -> text.
     `units`: systemd's unit files by path (system/unit_files.py).
-    `images`: file name -> what it is.
+    `images`: file name -> its description.
     """
 
     parts: frozenset[Part] = frozenset()
@@ -107,7 +107,7 @@ class Inventory:
         return all(part in self.parts for part in parts)
 
     def symbol(self, tree: str, name: str) -> str | None:
-        """The value of a symbol as written, `n` where it is not set; None where that is not known."""
+        """The value of a symbol as written, `n` where it is not set; None where unknown."""
         found = self.configs.get(tree, {}).get(name)
         if found is not None:
             return found
@@ -122,12 +122,12 @@ class Inventory:
         return next((image for image in self.images.values() if image.kind in kinds), None)
 
     def text(self, tree: str, name: str) -> str:
-        """A text symbol without its quotes; empty where it is not set or not known."""
+        """A text symbol without its quotes; empty where it is not set or unknown."""
         found = self.symbol(tree, name) or "n"
         return "" if found == "n" else found.removeprefix('"').removesuffix('"')
 
     def number(self, tree: str, name: str) -> int | None:
-        """A number symbol; None where it is not set, not known or no number."""
+        """A number symbol; None where it is not set, unknown or not a number."""
         return number(self.symbol(tree, name) or "")
 
     @cached_property
@@ -147,7 +147,7 @@ class Inventory:
 
     @property
     def compiler_options(self) -> list[str]:
-        """Of the application."""
+        """The compiler options of the application."""
         return listed(self.settings.get("application.compiler_options", ""))
 
     @property
@@ -156,13 +156,13 @@ class Inventory:
         return self.log.text if self.log else ""
 
     def logged(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
-        """The first place in the log where a pattern matches; in a text `^` and `$` are ends of lines."""
+        """The first match of a pattern in the log; in a text, `^` and `$` match at the ends of lines."""
         return self.log.find(pattern) if self.log else None
 
     @property
     def filesystem(self) -> str:
-        """The kind of the root file system, as settings, the kernel's log or the command line tell it; empty
-        where none does."""
+        """The kind of the root file system, from settings, the kernel's log or the command line; empty where
+        none of them gives it."""
         if told := self.settings.get("rootfs.filesystem", ""):
             return told.partition(",")[0]
         mounted = self.logged(r"VFS: Mounted root \((\w{1,20}) filesystem\)")
@@ -170,13 +170,13 @@ class Inventory:
 
     @property
     def memory_bytes(self) -> int:
-        """How much memory there is, as the log tells it; 0 where it does not."""
+        """The size of memory from the log; 0 where it does not show it."""
         found = self.logged(r"Memory: \d+K/(\d+)K available")
         return int(found[1]) * 1024 if found else 0
 
     @cached_property
     def baud(self) -> tuple[int, str]:
-        """The rate of the serial console, and by what it is known."""
+        """The rate of the serial console, and the source of that."""
         if found := re.search(r"(?<!\S)console=tty\w*,(\d{3,8})", self.command_line):
             return int(found[1]), "the command line says so"
         told = number(self.environment.get("baudrate", "")) or self.number(BUILT.tree, BUILT.settings.rate)
@@ -184,21 +184,21 @@ class Inventory:
 
     @property
     def rate_assumed(self) -> bool:
-        """Whether nothing tells the rate of the serial console."""
+        """Whether the rate of the serial console is unknown, and assumed."""
         return self.baud[1] == _ASSUMED
 
     def line_ns(self, count: int) -> int:
-        """How long so many bytes take on the serial line, at ten bits a byte."""
+        """The time for `count` bytes on the serial line, at ten bits a byte."""
         return count * 10 * 1_000_000_000 // max(1, self.baud[0])
 
     def has_file(self, path: str, text: str) -> bool:
-        """Whether this text is already the content of that file."""
+        """Whether that file already has this text as its content."""
         told = self.files.get(path, "")
         return told.endswith(hashlib.sha256(text.encode()).hexdigest()[:16])
 
     def has_setting(self, key: str, value: object) -> bool:
-        """Whether this setting has that value already; one that is not there is empty. A list with SAME in it
-        is about what it adds."""
+        """Whether this setting already has that value; a missing setting counts as empty. For a list with
+        SAME in it, whether it has the added items."""
         if isinstance(value, Mapping):
             inside = {k: v for k, v in self.settings.items() if k.startswith(f"{key}.")}
             return inside == {f"{key}.{name}": str(text) for name, text in value.items()}
@@ -208,21 +208,21 @@ class Inventory:
         return self.settings.get(key, "") == str(value)
 
     def unread(self, path: str) -> bool:
-        """Whether there is such a file and its content is not known."""
+        """Whether there is such a file whose content is unknown."""
         return self.files.get(path) in ("file", "program")
 
 
 class Absent(UserError):
-    """A system is known not to have what a technique speaks of."""
+    """A system is known not to have what a technique refers to."""
 
 
 def listed(text: str) -> list[str]:
-    """The texts in a list, as settings tell it."""
+    """The texts in a list, as settings write it."""
     return re.findall(r"'([^']*)'", text)
 
 
 def number(text: str) -> int | None:
-    """A number as configurations write it, decimal or 0x...; None for what is none."""
+    """A number as configurations write it, decimal or 0x...; None for anything else."""
     text = text.strip().strip('"')
     if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
         return int(text, 16)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel that lies in flash which the CPU reads as memory, and which the boot loader copies to memory: by a
-command `cp` whose target is what the next command starts."""
+"""A kernel in memory-mapped flash that the boot loader copies to memory: by a command `cp` whose target the
+next command starts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bootscope.loaders.registry import BUILT
 _COPIES = ("cp", "cp.b", "cp.w", "cp.l", "cp.q")
 _STARTS = ("bootz", "bootm")
 _HEADER_BYTES = 64
-"""Of a uImage, before the kernel."""
+"""The header of a uImage, before the kernel."""
 _SPARE_BYTES = 32 << 20
-"""From the first address of memory on: what an unpacked kernel takes, and more."""
+"""From the first address of memory on: more than an unpacked kernel takes."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _Copied:
 
 
 def _copied(known: Inventory) -> _Copied | None:
-    """The copy that is started; None where the boot loader makes none from outside of memory."""
+    """The copy that is started; None where the boot loader copies none from outside of memory."""
     if not known.knows(Part.COMMANDS) and not known.knows(Part.ENVIRONMENT):
         raise UserError("it is not known what the boot loader runs")
     memory = _setting(known, "kernel.memory_address")
@@ -53,7 +53,7 @@ def _setting(known: Inventory, key: str) -> int:
 
 
 def _of_copy(read: Callable[[_Copied, Inventory], str]) -> Callable[[Inventory], str]:
-    """What finds something of the copied kernel; empty where there is none."""
+    """A function for a value of the copied kernel; that is empty where there is none."""
 
     def find(known: Inventory) -> str:
         copied = _copied(known)
@@ -63,13 +63,13 @@ def _of_copy(read: Callable[[_Copied, Inventory], str]) -> Callable[[Inventory],
 
 
 def _free_memory(copied: _Copied, known: Inventory) -> str:
-    """Where what unpacks the kernel may work: the copy's own place, if that is behind the unpacked kernel."""
+    """Where the decompressor may work: the copy's own place, but after the unpacked kernel."""
     return hex(max(copied.target, _setting(known, "kernel.memory_address") + _SPARE_BYTES))
 
 
 def _script(known: Inventory, copied: _Copied, start: str) -> str:
     """The boot loader's script without the copy, and with another command that starts the kernel; empty where
-    it has none of its own, or says in another way what is copied."""
+    it has no script of its own, or writes the copied range in another way."""
     lines = known.settings.get(f"{BUILT.tree}.script", "").splitlines()
     kept = [line for line in lines if not _copies(line.split(), copied.source)]
     told = [start if line.split()[:1] in ([name] for name in _STARTS) else line for line in kept]
@@ -85,8 +85,8 @@ def _in_place(copied: _Copied, known: Inventory) -> str:
 
 
 def _run_there(copied: _Copied, known: Inventory) -> str:
-    """A kernel that is not compressed has no header of its own that tells what it is: a uImage's has to. Its
-    sum would be made over the whole kernel."""
+    """The script for an uncompressed kernel: that has no header of its own that identifies it, so it needs
+    a uImage's, whose checksum would cover the whole kernel: it is not verified."""
     script = _script(known, copied, start := f"bootm {copied.source:#x} - {copied.device_tree}")
     return re.sub(rf"(?m)^{re.escape(start)}$", f"setenv verify no\n{start}", script)
 
@@ -101,4 +101,4 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "script_that_runs_flash": _of_copy(_run_there),
     "beginning_of_memory": lambda known: hex(_setting(known, "kernel.memory_address")),
 }
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a compressed kernel of ARM is loaded, and whether that is in the way of what it unpacks to: it moves
-itself out of the way first, which is a pass over memory.
+"""Where a compressed kernel for ARM is loaded, and whether that overlaps with what it unpacks to: then it
+first moves itself out of the way, which is a pass over memory.
 
 Source: arch/arm/boot/compressed/head.S of Linux, which unpacks to 32 KiB above the start of memory.
 """
@@ -15,14 +15,14 @@ from bootscope.core.text import size
 from bootscope.inventory.recorded import Recorded
 
 BELOW_KERNEL_BYTES = 0x8000
-"""Memory that the kernel's first page table and the words of its boot loader take."""
+"""Memory for the kernel's first page table and the boot loader's parameters."""
 _ENDS = re.compile(r"^([0-9a-f]{8,16}) \w (_text|_end)$", re.MULTILINE)
 _KEYS = ("kernel.load_address", "kernel.memory_address")
 
 
 def in_the_way(facts: Recorded) -> str | None:
-    """What is seen of a kernel that is loaded where it unpacks to; empty where it is not, None where settings
-    or symbols do not tell."""
+    """The evidence for a kernel loaded where it unpacks to; empty where it is not, None where settings or
+    symbols do not show it."""
     if not all(facts.settings.get(key, "").isdecimal() for key in _KEYS):
         return None
     loaded, memory = (int(facts.settings[key]) for key in _KEYS)

@@ -25,8 +25,8 @@ _DEEPEST, _MOST_COMMANDS = 20, 5000
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A command that reads a file: `address` None where it is not known, `file` empty where it names none,
-    `device` the interface and the partition, as `mmc 0:1`."""
+    """A command that reads a file: `address` None where unknown, `file` empty where it names none, `device`
+    the interface and the partition, such as `mmc 0:1`."""
 
     command: str
     address: int | None
@@ -36,16 +36,16 @@ class Load:
 
 @dataclass(frozen=True)
 class LoaderScript:
-    """What it runs at boot. `text` is its script; without one, a variable of `environment` is followed."""
+    """The commands run at boot: those of the script `text`, or else of a variable of `environment`."""
 
     environment: Mapping[str, str]
     text: str = ""
 
     @cached_property
     def commands(self) -> list[list[str]]:
-        """Simple commands as words, variables filled in where they are known, `run` followed.
+        """Simple commands as words, with known variables filled in and `run` followed.
 
-        Both branches of a condition are in it: which one is taken, only the boot loader knows.
+        Both branches of a condition are included: only the boot loader knows which one it takes.
         """
         start = self.text or self.environment.get(_COMMANDS, "")
         found: list[list[str]] = []
@@ -66,12 +66,12 @@ class LoaderScript:
                     yield from self._follow(variables.get(name, ""), variables, depth + 1)
 
     def called(self, *names: str) -> list[list[str]]:
-        """The commands of these names, in order."""
+        """The commands with these names, in order."""
         return [words for words in self.commands if words[0] in names]
 
     @property
     def loads(self) -> list[Load]:
-        """Files that are read from a file system."""
+        """Files read from a file system."""
         found = []
         for words in self.called(*_LOADS):
             address = hexadecimal(words[3]) if len(words) > 3 else None
@@ -84,7 +84,7 @@ class LoaderScript:
         return sorted({words[0] for words in self.called(*_NETWORK)})
 
     def value(self, name: str) -> str | None:
-        """What a variable is set to in the end; None where that is not said."""
+        """The last value that a variable is set to; None where that is unknown."""
         told = [words for words in self.called("setenv", "env") if name in words[1:3]]
         if told:
             return " ".join(told[-1][told[-1].index(name) + 1 :])
@@ -92,11 +92,11 @@ class LoaderScript:
 
     @property
     def bootargs(self) -> str | None:
-        """What the kernel is given as its command line; None where that is not said."""
+        """The command line given to the kernel; None where that is unknown."""
         return self.value("bootargs")
 
     def deepest(self) -> list[str]:
-        """The names of the scripts that run each other, from the first down, where that goes deepest."""
+        """The names of scripts that run each other, from the top, along the deepest chain."""
         known: dict[str, list[str]] = {}
         return self._deepest(self.environment.get(_COMMANDS, self.text), known, 0)
 
@@ -105,13 +105,13 @@ class LoaderScript:
         names = [name for simple in _simple(text) if simple[0] == "run" for name in simple[1:]]
         for inner in (n for name in dict.fromkeys(names) for n in self._named(name)):
             if inner not in known and depth < _DEEPEST:
-                known[inner] = []  # one that runs itself goes no deeper
+                known[inner] = []  # a script that runs itself goes no deeper
                 known[inner] = [inner, *self._deepest(self.environment[inner], known, depth + 1)]
             best = max(best, known.get(inner, []), key=len)
         return best
 
     def _named(self, name: str) -> list[str]:
-        """The variables that a name may mean which holds a variable itself (`boot_${target}`)."""
+        """The variables that a name with a variable in it may refer to (`boot_${target}`)."""
         if name in self.environment:
             return [name]
         if "$" not in name:
@@ -121,7 +121,7 @@ class LoaderScript:
 
 
 def _simple(text: str) -> Iterator[list[str]]:
-    """The simple commands of a script, as words; quotes keep what is between them in one word."""
+    """The simple commands of a script, as words; quoted text stays in one word."""
     words: list[str] = []
     word: str | None = None
     for token in _TOKEN.findall(text[:_LONGEST_TEXT]):
@@ -138,14 +138,14 @@ def _simple(text: str) -> Iterator[list[str]]:
 
 
 def _command(words: list[str]) -> Iterator[list[str]]:
-    """The command that words are, without the words of a condition in front of it."""
+    """The command in these words, without a condition's words in front of it."""
     found = list(itertools.dropwhile(_KEYWORDS.__contains__, words))
     if found and found[0]:
         yield found
 
 
 def _filled(word: str, variables: Mapping[str, str]) -> str:
-    """A word with the variables that are known; the others stay as they are written."""
+    """A word with known variables filled in; the others stay as written."""
 
     def value(match: re.Match[str]) -> str:
         return variables.get(match[1] or match[2], match[0])[:4096]

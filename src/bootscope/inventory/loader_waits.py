@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed waits of a boot loader's drivers that a recorded boot shows, by the function that asked for them."""
+"""Fixed waits of a boot loader's drivers that a recorded boot shows, by the function that requests them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from bootscope.inventory.recorded import Recorded
 from bootscope.loaders.registry import LOADER_PHASES
 
 _LONG_NS = 8_000_000
-"""Far above the 2 ms that a reset takes, as a boot loader's clock may be slow; below the 20 ms that it need
-not take."""
+"""Far above the 2 ms of a reset, as a boot loader's clock may be slow; below the 20 ms that are
+unnecessary."""
 
 
 def i2c(facts: Recorded) -> str:
-    """The wait after the reset of an I2C controller; empty where it is not long."""
+    """The wait after the reset of an I2C controller; empty where it is short."""
     names = facts.view.run.info.board.boot_loader.bus_resets
     return next((_words(name, ns) for name in names for ns in _waits(facts, name) if ns > _LONG_NS), "")
 
 
 def card(facts: Recorded) -> str:
-    """The waits around the command that makes a card idle, where the one behind it is the longer one."""
+    """The waits around the command that makes a card idle, where the one after it is longer."""
     name = facts.view.run.info.board.boot_loader.card_idle
     took = _waits(facts, name)
     return _words(name, sum(took)) if took and 2 * max(took) > 3 * min(took) else ""
 
 
 def _waits(facts: Recorded, function: str) -> list[int]:
-    """What each wait of boot loaders in a function takes, in ns."""
+    """The duration of each wait that boot loaders make in a function, in ns."""
     evidence = facts.view.evidence
     return [
         length_ns

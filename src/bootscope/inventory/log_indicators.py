@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs without a recording: what a log or a configuration tells, and predictions from a log alone.
+"""Indicators without a recording, from a log or a configuration, and predictions from a log alone.
 
-A function gives the words for what is there, the empty string for what is not, None where that cannot be
-told. Predictions are (ns saved, assumptions).
+A function returns the evidence in words, an empty string where there is none, None where that is unknown.
+Predictions are (ns saved, assumptions).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Prediction = tuple[int, tuple[str, ...]]
 _SETTINGS = BUILT.settings
 _DELAY = _SETTINGS.delay_variable
 QUIET_LEVEL = 4
-"""What `quiet` leaves on the console is more urgent than this, unless the kernel was configured otherwise."""
+"""With `quiet`, only messages with a lower level are printed, unless the kernel was configured otherwise."""
 COMPRESSIONS = ("GZIP", "LZMA", "XZ", "LZO", "LZ4", "ZSTD", "BZIP2")
 _CALIBRATION = r"Calibrating delay loop\.\.\. "
 _INITS = ("/sbin/init", "/init", "/etc/inittab", "/bin/init", "/linuxrc", "/lib/systemd/systemd")
@@ -36,27 +36,27 @@ def kernel_console(known: Inventory) -> str | None:
     if not known.log or not known.log.kernel_lines:
         return None
     if not serial_console(known):
-        # Nothing tells that a line was waited for.
+        # Nothing shows that the kernel waited for a line.
         return None
     return _lines_words(known, hidden_by_quiet(known.log))
 
 
 _CONSOLE = r"(?<!boot)console \[(?!tty\d|hvc|netcon|ttynull|efi|vga)\w+\] enabled"
 CONSOLE = re.compile(_CONSOLE)
-"""A console of the kernel that is a serial line."""
+"""A kernel console that is a serial line."""
 _VIRTUAL = (
     r"^Hypervisor detected: |^Booting paravirtualized kernel on (?!bare)|^DMI: (?:QEMU|VMware|innotek|Xen)"
     r"|Machine model: linux,dummy-virt"
 )
-"""What kernels say of a virtual machine (Linux arch/x86/kernel/cpu/hypervisor.c, paravirt.c)."""
+"""Messages of kernels in a virtual machine (Linux arch/x86/kernel/cpu/hypervisor.c, paravirt.c)."""
 _LEAST_LEVEL = 5
-"""A console that shows only what is more urgent than this is quiet already."""
+"""A console that only shows levels below this one is already quiet."""
 
 
 def serial_console(known: Inventory) -> bool:
-    """Whether the log tells that the kernel's messages went over a serial line while it started: by the
-    command line, by the console that the kernel found, or since the log is what came over such a line. A
-    virtual machine's has no rate."""
+    """Whether the log shows that the kernel's messages went over a serial line while it started: by the
+    command line, by the console that the kernel found, or because the log was taken at such a line. A
+    virtual machine's console has no rate."""
     level = number(known.word("loglevel") or "")
     if known.word("quiet") is not None or (level is not None and level < _LEAST_LEVEL):
         return False
@@ -68,19 +68,19 @@ def serial_console(known: Inventory) -> bool:
 
 
 def _heard(log: BootLog) -> bool:
-    """Whether a log was taken at a serial line: another computer stamped it, or boot loaders speak in it."""
+    """Whether a log was taken at a serial line: another computer stamped it, or it has loaders' lines."""
     return log.clock == RECORDED or (
         log.tool not in BUFFERED and (log.clock != "kernel" or bool(log.loader_lines))
     )
 
 
 def loader_is_silent(known: Inventory) -> bool:
-    """Whether the boot loader is known to write nothing."""
+    """Whether the boot loader is known to print nothing."""
     return _SETTINGS.silent_variable in known.environment and known.on(BUILT.tree, _SETTINGS.silent)
 
 
 def loader_console(known: Inventory) -> str | None:
-    """What the boot loaders write."""
+    """What the boot loaders print."""
     if loader_is_silent(known):
         return ""
     if not known.log or not known.log.loader_lines:
@@ -100,7 +100,7 @@ def _lines_words(known: Inventory, lines: Sequence[LogLine]) -> str:
 
 
 def hidden_by_quiet(log: BootLog) -> list[LogLine]:
-    """The kernel's lines that `quiet` would leave out: by their level, or all where no level is told."""
+    """The kernel's lines that `quiet` would leave out: by their level, or all where levels are unknown."""
     return [line for line in log.kernel_lines if line.level < 0 or line.level >= QUIET_LEVEL]
 
 
@@ -113,7 +113,7 @@ def countdown(known: Inventory) -> str | None:
 
 
 def countdown_ns(known: Inventory) -> tuple[int, str] | None:
-    """How long the boot loader waits for a key, and by what that is known."""
+    """How long the boot loader waits for a key, and the source of that."""
     log = known.log
     if log and (at := log.index(console.COUNTDOWN)) >= 0:
         gap = log.gap_ns(at) if log.timed else None
@@ -135,7 +135,7 @@ def countdown_ns(known: Inventory) -> tuple[int, str] | None:
 
 
 def countdown_s(line: str) -> int | None:
-    """The number of seconds that a line of the countdown begins with."""
+    """The number of seconds at the start of a countdown's line."""
     found = re.search(console.COUNTDOWN_SECONDS, line)
     return int(found[1]) if found else None
 
@@ -154,7 +154,7 @@ def calibration(known: Inventory) -> str | None:
 
 
 def _calibration_ns(known: Inventory) -> int | None:
-    """From the line of the calibration to the next."""
+    """The time from the line of the calibration to the next."""
     return known.log.gap_ns(known.log.index(_CALIBRATION)) if known.log else None
 
 
@@ -196,7 +196,7 @@ _DEFERRED = r"(?:(\S.{0,80}): )?(?:deferred probe (?:timeout|pending)|probe defe
 
 
 def deferred_timeout(known: Inventory) -> str | None:
-    """Whether the kernel gave up waiting for what a driver needs."""
+    """Whether the kernel gave up waiting for a dependency of a driver."""
     if known.word("deferred_probe_timeout") is not None:
         return ""
     if not known.log or not known.log.has_kernel_start:
@@ -206,7 +206,7 @@ def deferred_timeout(known: Inventory) -> str | None:
 
 
 def usb_disk(known: Inventory) -> str | None:
-    """Whether a disk comes by USB."""
+    """Whether a disk is connected by USB."""
     if not known.log or not known.log.has_kernel_start:
         return None
     found = known.logged(r"(usb-storage \S{1,40}): USB Mass Storage device detected")
@@ -247,7 +247,7 @@ def _calibration(known: Inventory) -> Prediction | None:
 def _loader_console(known: Inventory) -> Prediction | None:
     if not known.log or not loader_console(known):
         return None
-    # It takes the console out of the kernel's command line, too.
+    # It also removes the console from the kernel's command line.
     count = total_bytes(known.log.loader_lines) + total_bytes(known.log.kernel_lines)
     rate = f"the console runs at {known.baud[0]} baud: {known.baud[1]}"
     return known.line_ns(count), (rate, _ON_LINE, "Linux prints nothing either")
@@ -259,4 +259,4 @@ PREDICTED: dict[str, Callable[[Inventory], Prediction | None]] = {
     "calibration": _calibration,
     "loader-console": _loader_console,
 }
-"""Changes of `what-if` that a log allows to predict; for recipes without one, what their sign is worth."""
+"""Changes of `what-if` that a log allows to predict; for recipes without one, their indicator's effect."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sort of machine a boot was of: instruction set, processors, init, where its root is.
+"""The kind of machine of a boot: instruction set, processors, init, place of the root.
 
-Each function gives the empty value for what nothing tells: then nothing speaks against a technique.
+Each function returns the empty value where its answer is unknown: then no technique is ruled out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ INITS = ("android", "busybox", "openrc", "openwrt", "systemd", "sysvinit")
 ROOTS = ("block", "flash", "memory", "network")
 """A disk or card; raw flash without a controller of its own; an archive in memory; a server."""
 KINDS = (*ARCHITECTURES, *INITS, *ROOTS)
-"""What a technique can be for."""
+"""What a technique can be limited to."""
 _INIT_LINES = {
     "systemd": r"^systemd\[1\]: |^systemd \d+\S* .*running in system mode|^\[  OK  \] Reached target ",
     "openwrt": r"^procd: |^init: - (?:preinit|watchdog) -",
@@ -37,14 +37,14 @@ _RAM = "/dev/ram"
 
 
 def architecture(facts: Inventory) -> str:
-    """One of `arch.told.ARCHITECTURES`, by the board or else by the log."""
+    """One of `arch.told.ARCHITECTURES`, from the board or else from the log."""
     if emulated := EMULATED.get(facts.architecture):
         return emulated.tools.kernel
     return facts.architecture or next((name for name, told in PATTERNS.items() if facts.logged(told)), "")
 
 
 def processors(facts: Inventory) -> int:
-    """How many processors the board has, or the kernel says it brought up; 0 where neither tells."""
+    """The number of processors of the board, or that the kernel reports as brought up; 0 where unknown."""
     if facts.cpus:
         return facts.cpus
     found = facts.logged(_PROCESSORS)
@@ -52,12 +52,12 @@ def processors(facts: Inventory) -> int:
 
 
 def init_system(facts: Inventory) -> str:
-    """One of INITS: by a file that is of it alone, by its lines in the log, by the root file system."""
+    """One of INITS: from a file that only that one has, from the log, or from the root file system."""
     if facts.init:
         return facts.init
     if told := next((name for name, lines in _INIT_LINES.items() if facts.logged(lines)), ""):
         return told
-    # udev alone brings systemd's program, too: what /sbin/init is comes first.
+    # udev alone also installs systemd's program, so /sbin/init is checked first.
     if next(filter(None, map(facts.files.get, _INIT_PATHS)), "").endswith("busybox"):
         return "busybox"
     if there := next((name for name, paths in _INIT_FILES.items() if any(map(facts.files.get, paths))), ""):
@@ -78,19 +78,19 @@ def root_kind(facts: Inventory) -> str:
 
 
 def root_in_memory(facts: Inventory) -> bool:
-    """Whether the log shows that no other root was mounted than the archive that the kernel unpacked."""
+    """Whether the log shows no mounted root other than the archive that the kernel unpacked."""
     started = facts.logged(r"^Run /init as init process")
     return bool(not facts.word("root") and started and not facts.logged(_MOUNTED))
 
 
 def on_server(facts: Inventory) -> str:
-    """The word that says that the root is on a server; empty where none does."""
+    """The word that puts the root on a server; empty where there is none."""
     root = facts.word("root") or ""
     return f"root={root}" if root.startswith(_NFS) else ""
 
 
 def raw_flash(facts: Inventory) -> str:
-    """What tells that the root is on flash without a controller of its own; empty where nothing does."""
+    """The evidence that the root is on flash without a controller of its own; empty where there is none."""
     root = facts.word("root") or ""
     if root.startswith(("ubi", "/dev/ubiblock", "/dev/mtdblock", "mtd")):
         return f"root={root}"

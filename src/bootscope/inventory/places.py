@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places in memory and on the card that a technique needs: each is a sum of settings of the system, so that
-none is an address of one board."""
+"""Places in memory and on the card that a technique needs: each is a sum of the system's settings, so that
+none is an address of one particular board."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bootscope.inventory.kernel_place import BELOW_KERNEL_BYTES
 
 _MIB = 1 << 20
 _KERNEL_BYTES, _DEVICE_TREE_BYTES, _INITRAMFS_BYTES = 16 * _MIB, _MIB, 64 * _MIB
-"""What is left free for each behind the address that it is loaded to."""
+"""Room for each after its load address."""
 
 
 def _setting(known: Inventory, key: str) -> int:
-    """A number from the settings. Raises UserError where it is not known."""
+    """A number from the settings. Raises UserError where it is unknown."""
     if not known.settings.get(key, "").isdecimal():
         raise UserError(f"the setting {key} is not known")
     return int(known.settings[key])
 
 
 def _sum(*keys: str, plus: int = 0, as_text: Callable[[int], str] = str) -> Callable[[Inventory], str]:
-    """What finds a sum of settings."""
+    """A function for a sum of settings."""
 
     def find(known: Inventory) -> str:
         return as_text(sum(_setting(known, key) for key in keys) + plus)
@@ -32,8 +32,8 @@ def _sum(*keys: str, plus: int = 0, as_text: Callable[[int], str] = str) -> Call
 
 
 def _boot_script(known: Inventory) -> str:
-    """Where the boot loader's script can lie while it loads kernel, device tree and initramfs: behind the
-    device tree or, where something else comes there, behind that."""
+    """Where the boot loader's script can be while it loads kernel, device tree and initramfs: after the
+    device tree or, where something else is loaded there, after that."""
     device_tree = _setting(known, "kernel.device_tree_address")
     taken = [(_setting(known, "kernel.load_address"), _KERNEL_BYTES), (device_tree, _DEVICE_TREE_BYTES)]
     if known.settings.get("kernel.initramfs_address", "").isdecimal():
@@ -45,8 +45,8 @@ def _boot_script(known: Inventory) -> str:
 
 
 def _initramfs(known: Inventory) -> str:
-    """Where an initramfs can be loaded: where the system has it or, if that is not in the board's memory, far
-    behind the kernel."""
+    """Where an initramfs can be loaded: the system's address or, if that is not in the board's memory, one
+    far after the kernel."""
     memory = _setting(known, "kernel.memory_address")
     own = known.settings.get("kernel.initramfs_address", "")
     end = memory + _setting(known, "kernel.memory_bytes")
@@ -59,7 +59,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "seed_sector": _sum("card.boot_sector", plus=-2),
     "boot_script_address": _boot_script,
     "initramfs_place": _initramfs,
-    # Of what unpacks itself, well behind where it unpacks to; of what does not, where Linux for ARM begins.
+    # An image that unpacks itself: well after its target. Any other: where Linux for ARM begins.
     "uimage_address": _sum("kernel.memory_address", plus=16 * _MIB),
     "image_address": _sum("kernel.memory_address", plus=BELOW_KERNEL_BYTES),
     "image_place": _sum("kernel.memory_address", plus=BELOW_KERNEL_BYTES - 64),
@@ -67,4 +67,4 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "address_behind_kernel": _sum("kernel.memory_address", plus=32 * _MIB),
     "place_of_uimage": _sum("kernel.load_address", plus=64),
 }
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

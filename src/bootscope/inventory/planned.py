@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a system from its file alone, and from its build where the cache has that."""
+"""What is known of a system from its file alone, and from its build where the cache contains that."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IMAGES = ("kernel", "device-tree", "falcon")
 
 
 def planned(loaded: LoadedSystem, cache: Cache) -> tuple[Inventory, str]:
-    """What is known of a system that nobody has booted, and in words by what. Builds nothing."""
+    """What is known of a system that was never booted, and the sources of that in words. Builds nothing."""
     system = loaded.system
     built = {step.name: cache.find(step.step_id) for step in outlook(loaded, cache).planned() if step.cached}
     configs, partial = {}, set()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers that can come after the application: their probes take long, and the boot does without them.
+"""Drivers that can be probed after the application starts: slow probes that the boot does not need.
 
-By evidence: where a driver belongs is told by the object file that registered it, what programs use of it by
-the devices that they opened, that start scripts name, or that the root is on. That no others are used is a
-judgement for kinds of devices that a boot seldom needs, no proof; boots with them put off are it.
+By evidence: the object file that registered a driver shows its kind; a kind is used if programs opened
+its devices, start scripts name one, or the root is on one. That the others are not used is a judgement for
+kinds of devices that a boot seldom needs, not proof; the proof is a boot with them deferred.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _KINDS = {
     "drivers/usb/": ("/dev/bus/usb/*", "/dev/tty[UA]*", "/dev/input/*", "/dev/video*", *_DISKS),
     "sound/": ("/dev/snd/*", "/dev/dsp*", "/dev/audio*"),
 }
-"""Folders of the kernel, and the devices by which programs use what lies there."""
+"""Folders of the kernel, and the device files of the drivers in them."""
 _MAYBE_DISK = r"/dev/(?:sd|sr|disk|md|dm|mapper)|\w+=|[0-9a-f]+(?::\d+)?$"
-"""A root by the name of a disk, by what may be on one, or by its number."""
+"""A root given by the name of a disk, by an identifier on one, or by its device number."""
 _LEAST_NS = 10_000_000
 """A driver whose probes take less is left as it is."""
 _NAME = re.compile(r"[\w.+-]+", re.ASCII)
 
 
 def drivers(known: Inventory) -> str:
-    """Their names with commas between, the one that takes longest first; empty where there are none."""
+    """Their names, separated by commas, the slowest first; empty where there are none."""
     word = (known.word(PARAMETER) or "").split(",")
     return ",".join(dict.fromkeys([*filter(None, word), *_found(_recorded(known))]))
 
@@ -61,7 +61,7 @@ def shown(facts: Recorded) -> str:
 
 
 FOUND = {"postponable_drivers": drivers, "postponable_probes": probes}
-"""Placeholders, and what finds their values in a system; `try` records a boot's system calls for them."""
+"""Placeholders, and functions for their values in a system; `try` records a boot's system calls for them."""
 
 
 def _recorded(known: Inventory) -> Recorded:
@@ -71,7 +71,7 @@ def _recorded(known: Inventory) -> Recorded:
 
 
 def _found(facts: Recorded) -> dict[str, list[Call]]:
-    """Driver -> its probes, those that take longest first."""
+    """Driver -> its probes, the slowest first."""
     evidence = facts.view.evidence
     spare = set(_spare(facts))
     found: dict[str, list[Call]] = {}
@@ -83,7 +83,7 @@ def _found(facts: Recorded) -> dict[str, list[Call]]:
 
 
 def _outermost(evidence: Evidence, wanted: set[str]) -> Iterator[Call]:
-    """Probes of these drivers that succeeded, each but for those inside another one of them."""
+    """Successful probes of these drivers, without those nested in another one of them."""
     calls = [c for c in evidence.scene.of("probe") if c.detail in wanted and c.text and c.first >= 0]
     ends: dict[int, int] = {}
     for call in sorted(calls, key=lambda c: (c.first, -c.last)):
@@ -121,7 +121,7 @@ def _used(facts: Recorded) -> set[str]:
 
 
 def _opened(evidence: Evidence) -> set[str]:
-    """Files that programs opened; nothing where system calls were not recorded."""
+    """Files that programs opened; none where system calls were not recorded."""
     if not syscalls.recorded(evidence):
         return set()
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw flash: what a boot reads of all of it each time, and where the device tree has a chip."""
+"""Raw flash: what each boot reads of all of it, and where the device tree has a chip."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from bootscope.inventory.inventory import Inventory, Part, number
 from bootscope.system.nand import chip_node
 
 _INFORMATION = 7
-"""A console shows what the kernel says by the way if its level is this one or above."""
+"""A console shows informational messages if its level is this one or higher."""
 
 
 def bad_block_scan(known: Inventory) -> str | None:
-    """Whether the driver of a NAND chip looks at all its blocks for the marks of bad ones."""
+    """Whether the driver of a NAND chip scans all blocks for marks of bad ones."""
     return _scan(
         known, r"Scanning device for bad blocks", r"Bad block table found", "MTD_RAW_NAND", "drivers for NAND"
     )
@@ -39,15 +39,15 @@ def _scan(known: Inventory, scans: str, spared: str, symbol: str, what: str) -> 
 
 _UBI = "ubi.mtd"
 _UBI_DEFAULTS = ("", "0", "0", "-1", "0")
-"""Of what `ubi.mtd=` says after the device: the place of a header, blocks for bad ones, the number of the UBI
-device, whether it may have a fastmap (Linux' drivers/mtd/ubi/build.c; older kernels lack the last)."""
+"""Defaults of `ubi.mtd=` after the device: place of a header, blocks for bad ones, number of the UBI device,
+whether to use a fastmap (Linux' drivers/mtd/ubi/build.c; older kernels lack the last)."""
 _FASTMAP = 4
 
 
 def ubi_with_fastmap(known: Inventory) -> str:
     """The word of the command line that attaches UBI, with a fastmap allowed; empty where no word does so.
 
-    Raises UserError where the command line is not known, or attaches several devices.
+    Raises UserError where the command line is unknown, or attaches several devices.
     """
     if not known.knows(Part.COMMAND_LINE):
         raise UserError("the kernel command line is not known")
@@ -63,9 +63,9 @@ def ubi_with_fastmap(known: Inventory) -> str:
 
 
 def nand_chip(known: Inventory) -> str:
-    """The path in the device tree of the system's NAND chip; empty for one without.
+    """The device tree path of the system's NAND chip; empty for a system without one.
 
-    Raises UserError where nothing tells it.
+    Raises UserError where it is unknown.
     """
     address = known.settings.get("nand.address", "")
     if not address.isdecimal():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a boot reads of the files of its root file system, in its order: what a small first program has the
-kernel read ahead, while the programs run that will want it."""
+"""What a boot reads of the files of its root file system, in order: a small first program makes the kernel
+read this ahead, while the programs that need it start."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bootscope.inventory.recorded import Recorded, Unrecorded
 from bootscope.system.small_init import GLIBC, NOLIBC, PAGE_BYTES, FilePart
 
 _BLOCK_BYTES = {"squashfs": 131072}
-"""What a file system reads at once at least, where that is more than a page: mksquashfs's usual block."""
+"""The least that a file system reads at once, where that is more than a page: mksquashfs's default block."""
 _FIRST_PHASE = "init"
 _GAP_PAGES = 4
-"""Pages between two that are wanted which are read with them: a command costs the card more than they do."""
+"""Up to this distance, pages between two needed ones are read too: a command costs more than they do."""
 _KERNELS_OWN = ("/sbin/init", "/etc/init", "/bin/init", "/bin/sh")
-"""What the kernel tries where the command line names nothing: kernel_init in init/main.c of Linux 6.12."""
+"""What the kernel tries where the command line gives no init: kernel_init in init/main.c of Linux 6.12."""
 _MODES = frozenset({"single", "s", "S", "emergency", "--", *map(str, range(10))})
-"""Words of a command line that the kernel hands to its first program."""
+"""Words of a command line that the kernel passes to its first program."""
 
 
 def files_read(known: Inventory) -> str:
@@ -58,7 +58,7 @@ def parts(known: Recorded) -> list[FilePart]:
 
 
 def _block_bytes(known: Recorded) -> int:
-    """What the file system of the root reads at once at least."""
+    """The least that the root's file system reads at once."""
     given = known.settings.get("rootfs.block_bytes", "")
     if known.filesystem in _BLOCK_BYTES and given.isdecimal():
         return max(int(given), PAGE_BYTES)
@@ -66,7 +66,7 @@ def _block_bytes(known: Recorded) -> int:
 
 
 def _reads(evidence: Evidence, known: Recorded, block: int) -> Iterator[tuple[str, int, int]]:
-    """(path, first page, page behind the last) of what was read of files, in order of time."""
+    """(path, first page, page after the last) of each read of a file, in order of time."""
     begins = [phase.start_ns for phase in known.view.timeline.phases if phase.name == _FIRST_PHASE]
     for event in evidence.events:
         if not isinstance(event, StorageCommand) or event.write or event.sector is None:
@@ -81,8 +81,8 @@ def _reads(evidence: Evidence, known: Recorded, block: int) -> Iterator[tuple[st
 
 
 def _close(wanted: set[int] | None, first: int, end: int) -> set[int]:
-    """The pages from `first` on that are wanted, and those between two that lie close together; all where
-    nobody watched."""
+    """The needed pages from `first` on, and those in small gaps between them; all pages where it was not
+    recorded which are needed."""
     if wanted is None:
         return set(range(first, end))
     kept = sorted(wanted & set(range(first, end)))
@@ -94,7 +94,7 @@ def _close(wanted: set[int] | None, first: int, end: int) -> set[int]:
 
 
 def _runs(pages: list[int]) -> Iterator[tuple[int, int]]:
-    """(first page, page behind the last) of pages that follow each other."""
+    """(first page, page after the last) of each run of consecutive pages."""
     start = 0
     for number in range(1, len(pages) + 1):
         if number == len(pages) or pages[number] != pages[number - 1] + 1:
@@ -103,7 +103,7 @@ def _runs(pages: list[int]) -> Iterator[tuple[int, int]]:
 
 
 def first_program(known: Inventory) -> str:
-    """The program that the kernel starts, by its path. Raises Absent where it is one in memory, or is given
+    """The path of the program that the kernel starts. Raises Absent where it is in an initramfs, or gets
     arguments."""
     if not known.knows(Part.COMMAND_LINE, Part.FILES):
         raise UserError("the first program is not known")
@@ -116,13 +116,13 @@ def first_program(known: Inventory) -> str:
 
 
 def small_init(known: Inventory) -> str:
-    """The path of the small first program that the system has already; empty for none."""
+    """The path of the system's existing small first program; empty for none."""
     path = known.settings.get("small_init.path", "")
     return path if path and known.word("init") == path else ""
 
 
 def small_libc(known: Inventory) -> str:
-    """The C library of a small first program: nolibc, which lies in the tree of a kernel that is compiled."""
+    """The C library for a small first program: nolibc, which is in the tree of a kernel that is compiled."""
     return GLIBC if known.settings.get("prebuilt.kernel") else NOLIBC
 
 
@@ -132,4 +132,4 @@ FOUND = {
     "small_init": small_init,
     "small_libc": small_libc,
 }
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

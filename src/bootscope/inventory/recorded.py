@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a recorded system: how it was configured in the end, and what a boot of it showed."""
+"""What is known of a recorded system: its final configuration, and what its boot showed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DEVICE_TREES = ("falcon/falcon.dtb", "device-tree/board.dtb")
 
 
 class Unrecorded(UserError):
-    """What only a recording tells, of a system that there is none of."""
+    """Something that only a recording shows, for a system without one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +38,16 @@ class Recorded(Inventory):
 
     view: View
     closures: Closures | None = None
-    """Tells what goes with symbols of the kernel; None where there is no cache of sources."""
+    """Finds what goes off with symbols of the kernel; None where there is no cache of sources."""
 
 
 _CPUS = 1
-"""Of an emulated board."""
+"""For an emulated board."""
 
 
 @functools.cache
 def _defaults() -> dict[str, str]:
-    """Settings that a system file may leave out, which a recording made before they existed lacks too."""
+    """Settings that a system file may leave out; recordings from before they existed lack them too."""
     hints = get_type_hints(System)
     found = {"initramfs": "None"}
     for field in msgspec.structs.fields(System):
@@ -60,7 +60,7 @@ def _defaults() -> dict[str, str]:
 
 
 def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
-    """What is known of a system from the recording that `view` shows; `cache` is where its sources lie."""
+    """What is known of a system from the recording that `view` shows; `cache` may contain its sources."""
     system = view.run.info.system
     load = view.evidence.load
 
@@ -98,7 +98,7 @@ def facts(store: Store, view: View, cache: Cache | None = None) -> Recorded:
 
 
 def contents(text: str) -> dict[str, str]:
-    """A list of the root file system's contents: path -> what it says of it."""
+    """A list of the root file system's contents: path -> its entry."""
     return dict(line.split("\t", 1) for line in text.splitlines() if "\t" in line)
 
 
@@ -106,8 +106,8 @@ _STORED = "uboot.environment.variables."
 
 
 def with_stored(defaults: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """U-Boot's environment as a system starts with it: its defaults (none: not known) and what is stored over
-    them."""
+    """U-Boot's environment as a system starts with it: its defaults (none: unknown), overridden by what is
+    stored."""
     stored = {key.removeprefix(_STORED): value for key, value in settings.items() if key.startswith(_STORED)}
     return {**defaults, **stored} if defaults else {}
 
@@ -128,7 +128,7 @@ def images(settings: Mapping[str, str], sizes: Mapping[str, int], symbols: str) 
 
 
 def _in_memory(symbols: str) -> int:
-    """Bytes from the first to the last of a kernel's symbols, bss and all."""
+    """Bytes from the first to the last of a kernel's symbols, including bss."""
     found = re.findall(r"^([0-9a-f]{8,16}) \w (_text|_end)$", symbols, re.MULTILINE)
     ends = {name: int(address, 16) for address, name in reversed(found)}
     return max(0, ends.get("_end", 0) - ends.get("_text", 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole device that the root file system is on a partition of."""
+"""The whole device that has the partition with the root file system."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def root_disk(known: Inventory) -> str:
 
 
 FOUND = {"root_disk": root_disk}
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

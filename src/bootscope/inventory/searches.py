@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether programs search for their libraries, by the system calls of a boot or by the files of a system."""
+"""Whether programs search for their libraries, from the system calls of a boot or the files of a system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bootscope.inventory.inventory import Inventory, Part
 from bootscope.inventory.recorded import Recorded
 
 _LOADER, CACHE = "*/ld-linux*", "/etc/ld.so.cache"
-"""That of glibc, which is the one that reads the cache."""
+"""glibc's loader, which is the one that reads the cache."""
 _OTHERS = (
     redundant_calls.NOT_THERE,
     redundant_calls.AGAIN,
@@ -21,7 +21,7 @@ _OTHERS = (
 
 
 def by_calls(facts: Recorded) -> str | None:
-    """What the boot shows of it, and of other calls that achieve nothing; by its files where it was recorded
+    """What the boot shows of it, and of other calls without effect; judged by its files where it was recorded
     without system calls."""
     if not syscalls.recorded(facts.view.evidence):
         return by_files(facts)
@@ -32,7 +32,7 @@ def by_calls(facts: Recorded) -> str | None:
 
 
 def by_files(known: Inventory) -> str | None:
-    """The same without a recording; nothing is counted."""
+    """The same without a recording, and without counts."""
     if not known.knows(Part.FILES):
         return None
     if CACHE in known.files or not any(fnmatchcase(path, _LOADER) for path in known.files):

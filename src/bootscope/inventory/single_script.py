@@ -12,13 +12,13 @@ _GUARD = re.compile(r"""^[ \t]*(?:\[ "?\$1"? = "?start"? \] \|\| exit(?: 0)?|exi
 _OWN_SHELL = re.compile(
     r"^[ \t]*(?:.*[\s;&|{(])?(?:exit|exec|cd|umask|trap|set -\w*[eux]\w*)\b", re.MULTILINE
 )
-"""What would change the shell for the scripts that follow, or end it."""
+"""Commands that would change the shell for the scripts that follow, or end it."""
 _OWN_NAME = re.compile(r"^(?!.*usage).*\$\{?0\b", re.MULTILINE | re.IGNORECASE)
 
 
 def single_script(scripts: StartScripts) -> str:
-    """The start scripts one after the other, as `start` is asked of them. Empty where there is none, or where
-    one is for another shell or asks for its own name."""
+    """The start scripts one after the other, as if called with `start`. Empty where there is none, or where
+    one is for another shell or uses its own name."""
     parts = []
     for text in scripts.texts.values():
         if not _SHELL.match(text) or _OWN_NAME.search(text):
@@ -28,7 +28,7 @@ def single_script(scripts: StartScripts) -> str:
 
 
 def _part(text: str) -> str:
-    """What a script does; in a subshell if it would change the shell of the others."""
+    """What a script does; in a subshell if it would change the shell for the others."""
     lines = text.splitlines()[1:]
     if "<<" not in text:
         lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]

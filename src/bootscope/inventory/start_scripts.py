@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start scripts of BusyBox's kind, /etc/init.d/SNNname: what each is for, found by what it runs."""
+"""Start scripts of BusyBox's kind, /etc/init.d/SNNname: the role of each, found by the programs it runs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ROLES: dict[str, tuple[str, ...]] = {
     "sysctl": ("sysctl",),
     "hostname": ("hostname",),
 }
-"""What a start script is for, and the programs that tell it. The first that fits counts: a script that mounts
-is not taken for one of logging, whatever else it starts."""
+"""Roles of start scripts, and the programs that show them. The first match counts: a script that mounts does
+not count as one for logging, whatever else it starts."""
 
 _SETUP, _SETUP_LAST, _LATE_LAST = ("mount", "devices"), 5, 6
-"""What all others need; by convention it has numbers up to 05, and services have those of up to 69."""
+"""Roles that all others need; by convention they have numbers up to 05, and services up to 69."""
 _REMOUNT = re.compile(r"^[ \t]*(?:/bin/)?mount -o remount,rw /[ \t]*\n", re.MULTILINE)
 _VARIABLE = re.compile(
     r"(?:^|[;\s])(\w+)=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`]+))(?=[\s;&]|$)", re.MULTILINE
 )
 _LOW_PRIORITY = "renice -n 19 -p $$ > /dev/null 2>&1 || true # the CPU is the application's first\n"
 _SETS = re.compile(r"\b(\w+)\+?=|\b(?:read|for|getopts)\b(?:\s+-\S+)*\s+(\w+)")
-"""Whatever gives a variable a value."""
+"""Matches everything that gives a variable a value."""
 _SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
 
 
@@ -46,45 +46,45 @@ class StartScripts:
 
     @staticmethod
     def of(scripts: Mapping[str, str], application: str) -> StartScripts:
-        """Those among the scripts of a root file system; `application` is the path of its application."""
+        """The start scripts among a root file system's scripts; `application` is its application's path."""
         texts = {path: scripts[path] for path in sorted(scripts) if _SCRIPT.fullmatch(path)}
         return StartScripts(texts, {path: _role(text, application) for path, text in texts.items()})
 
     def path(self, role: str) -> str:
-        """The first script for something; empty where there is none."""
+        """The first script with a role; empty where there is none."""
         return next((path for path, told in self.roles.items() if told == role), "")
 
     def name(self, role: str) -> str:
-        """What stands behind the number of that script."""
+        """The part of that script's name after its number."""
         return _parts(self.path(role))[1]
 
     def patterns(self, role: str) -> str:
-        """Patterns of the scripts for something, whatever their numbers are."""
+        """Patterns of the scripts with a role, whatever their numbers are."""
         names = (_parts(path)[1] for path, told in self.roles.items() if told == role)
         return " ".join(dict.fromkeys(f"/etc/init.d/S*{glob.escape(name)}" for name in names))
 
     @property
     def late_devices(self) -> str:
-        """A path at which the script that makes device nodes comes after that of the application; empty where
-        one of the two is not there, or they are in this order already."""
+        """A path for the script that makes device nodes, after the application's; empty where one of the two
+        is missing, or they are in this order already."""
         own, devices = self.path("application"), self.path("devices")
         return f"/etc/init.d/S{_parts(own)[0]:02}zz{_parts(devices)[1]}" if "" < devices < own else ""
 
     @property
     def device_text(self) -> str:
-        """The script that makes device nodes, with the CPU left to whatever else wants it."""
+        """The script that makes device nodes, changed to give way to everything else that needs the CPU."""
         first, _, rest = self.texts.get(self.path("devices"), "").partition("\n")
         return f"{first}\n{_LOW_PRIORITY}{rest}" if rest else ""
 
     @property
     def seed_file(self) -> str:
-        """Where randomness is carried to the next boot."""
+        """The file that carries randomness to the next boot."""
         found = _SEED.search(self.texts.get(self.path("seed"), ""))
         return found[1] if found else ""
 
     @property
     def without_remount(self) -> str:
-        """The script that mounts, but for the line that makes the root writable; empty where it has none."""
+        """The script that mounts, without the line that makes the root writable; empty where it has none."""
         text = self.texts.get(self.path("mount"), "")
         shorter = _REMOUNT.sub("", text)
         return shorter if shorter != text else ""
@@ -95,7 +95,7 @@ class StartScripts:
 
     @property
     def setup(self) -> str:
-        """Patterns of what everything needs: all up to what mounts and makes device nodes."""
+        """Patterns of what everything needs: all up to the scripts that mount and make device nodes."""
         tens, ones = divmod(self._last_of_setup, 10)
         return " ".join(
             [f"/etc/init.d/S{t}[0-9]*" for t in range(tens)] + [f"/etc/init.d/S{tens}[0-{ones}]*"]
@@ -110,8 +110,8 @@ class StartScripts:
 
     @property
     def tens(self) -> tuple[str, str, str]:
-        """The first digits, as patterns, of what comes before services, of services, and of the application;
-        all empty where no number is left between."""
+        """The first digits, as patterns, of scripts before services, of services, and of the application; all
+        empty where no number is free between."""
         early = self._last_of_setup // 10
         own = _parts(self.path("application"))[0]
         before = [_parts(path)[0] for path, role in self.roles.items() if role != "application"]
@@ -123,7 +123,7 @@ class StartScripts:
 
 
 def _parts(path: str) -> tuple[int, str]:
-    """(number, name) of a script; (0, "") where it is none."""
+    """(number, name) of a script; (0, "") for any other file."""
     match = _SCRIPT.fullmatch(path)
     return (int(match[1]), match[2]) if match else (0, "")
 
@@ -138,7 +138,7 @@ def _role(text: str, application: str) -> str:
 
 
 def expanded(text: str) -> str:
-    """A script with plain texts in the place of variables that hold the same one throughout."""
+    """A script in which variables that hold the same plain text throughout are replaced by it."""
     values: dict[str, list[str]] = {}
     for name, *texts in _VARIABLE.findall(text):
         values.setdefault(name, []).append("".join(texts))
@@ -154,7 +154,7 @@ def expanded(text: str) -> str:
 
 
 def runs(text: str, program: str) -> bool:
-    """Whether a script runs a program, by the shell or as a daemon, or (urandom) reads or writes a device."""
+    """Whether a script runs a program, directly or as a daemon, or (urandom) reads or writes a device."""
     path = rf"(?:/[\w./-]*/)?{re.escape(program.rpartition('/')[2])}"
     starts = r"(?:^|[;&|()`]|\b(?:then|do|else|exec|nice)\s|\s(?:-x|-a|--exec|--startas)\s|DAEMON=|/dev/)"
     return bool(re.search(rf"{starts}[ \t\"']*{path}(?![\w.-])", text, re.MULTILINE))

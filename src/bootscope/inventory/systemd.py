@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What techniques for systemd change: the application's unit, generators, units that nothing needs."""
+"""What techniques for systemd change: the application's unit, generators, unnecessary units."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bootscope.system.unit_files import LINK, UnitFile, UnitFiles
 
 _GENERATORS = "/usr/lib/systemd/system-generators/"
 _USED = ("systemd-fstab-generator", "systemd-getty-generator")
-"""Generators that make what such a system has: mounts, and the terminals of `console=`."""
+"""Generators for what such a system has: mounts, and the terminals of `console=`."""
 _VENDOR = "/usr/lib/systemd/system/"
 _ALWAYS = ("sysinit.target", "local-fs.target")
 _NEEDED = (
@@ -28,8 +28,8 @@ _NEEDED = (
     "run-lock.mount",
     "tmp.mount",
 )
-"""What systemd starts by itself and programs count on though their units do not name it: folders and devices,
-logging, settings of the kernel, random numbers."""
+"""Units that systemd starts itself and programs rely on although their units do not name them: folders and
+devices, logging, kernel settings, random numbers."""
 _PRODUCT = "product.target"
 _EARLY = """DefaultDependencies=no
 Conflicts=shutdown.target
@@ -44,7 +44,7 @@ def application_unit(known: Inventory) -> str:
 
 
 def text_early(known: Inventory) -> str:
-    """The application's unit, ordered after nothing but what it needs as a program; empty where it is so."""
+    """The application's unit, ordered only after what it needs as a program; empty where it is so already."""
     if re.search(r"(?m)^DefaultDependencies[ \t]*=[ \t]*no$", _text(known)):
         return ""
     kept = re.sub(r"(?m)^(?:After|DefaultDependencies)[ \t]*=.*\n", "", _text(known))
@@ -52,7 +52,7 @@ def text_early(known: Inventory) -> str:
 
 
 def text_not_online(known: Inventory) -> str:
-    """The application's unit, not ordered after the network, which it goes on asking for; empty where it is
+    """The application's unit, no longer ordered after the network, which it still requests; empty where it is
     not ordered so."""
     line = re.compile(r"^After[ \t]*=.*\bnetwork-online\.target\b.*\n", re.MULTILINE)
     text = _text(known)
@@ -89,7 +89,7 @@ def console(known: Inventory) -> str:
 
 
 def default_target(known: Inventory) -> str:
-    """What systemd starts unless told otherwise; empty where that is a target of the product already."""
+    """systemd's default target; empty where that is one of the product already."""
     files = _files(known)
     links = (files.get(f"{folder}/default.target", "") for folder in ("/etc/systemd/system", _VENDOR[:-1]))
     target = next((link for link in links if link.startswith(LINK)), "")
@@ -98,7 +98,7 @@ def default_target(known: Inventory) -> str:
 
 
 def spare_units(known: Inventory) -> str:
-    """Links by which the packages have units started at every boot that no unit of the product's asks for."""
+    """Links from packages that start units at every boot which no unit of the product requests."""
     files = _files(known)
     units = UnitFiles(files)
     asked = set(_asked(units, files))
@@ -112,7 +112,7 @@ def spare_units(known: Inventory) -> str:
 
 
 def _asked(units: UnitFiles, files: Mapping[str, str]) -> Iterator[str]:
-    """What programs count on, and what units that the product enables ask for, directly or not."""
+    """Units that programs rely on, and that units enabled by the product request, directly or indirectly."""
     enabled = (path for path in files if path.startswith("/etc/systemd/system/") and ".wants/" in path)
     queue = [*_NEEDED, *(PurePosixPath(path).name for path in enabled)]
     seen: set[str] = set()
@@ -159,4 +159,4 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "default_target": default_target,
     "spare_units": spare_units,
 }
-"""Placeholders, and what finds their values in a system with systemd."""
+"""Placeholders, and functions for their values in a system with systemd."""

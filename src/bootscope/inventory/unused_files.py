@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of the root file system that a boot never looked up.
 
-By evidence, and with care for what happens later: configuration stays, and so does what a start script or
-another configuration file runs by name. A name that a program looked up from a folder of its own keeps all
-files of that name. A boot that was recorded without its system calls tells of programs alone.
+Based on evidence, with care for what happens later: configuration stays, and so does what a start script or
+another configuration file runs by name. A name that a program looked up in its own folder keeps all files
+with that name. A boot recorded without its system calls only shows which programs ran.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from bootscope.inventory.recorded import Recorded, Unrecorded
 from bootscope.inventory.start_scripts import runs
 
 _KEPT = ("/etc", "/dev", "/var", "/root", "/home", "/lib/modules", "/usr/lib/modules")
-"""Configuration, data and drivers: what they are for may come after the boot."""
+"""Configuration, data and drivers: these may be needed after the boot."""
 _BUILTINS = frozenset({"[", "[[", "echo", "false", "kill", "printf", "test", "true"})
-"""What the shell does itself: a script that says it needs no file of that name."""
+"""Commands of the shell itself: a script that contains them needs no file with that name."""
 _PROGRAMS = ("bin", "sbin")
 _LATER = frozenset({"halt", "login", "poweroff", "reboot", "shutdown", "sulogin"})
-"""What init and getty run by themselves, after the boot."""
+"""Programs that init and getty run by themselves, after the boot."""
 _MOST_LINKS = 40
 _SMALLEST_SECTORS = 16384
-"""The least that a root partition gets: 8 MiB."""
+"""The minimum size of a root partition: 8 MiB."""
 _ALIGNED_SECTORS = 2048
 
 
 def unused_files(known: Inventory) -> str:
-    """Patterns, one for each path: of a file or link that nothing looked up, or of a folder with nothing else
-    in it. Empty where all is used. Raises UserError without a recorded boot."""
+    """Patterns of paths, one each: files and links that nothing looked up, and folders that contain nothing
+    else. Empty where everything is used. Raises UserError without a recorded boot."""
     used = _looked_up(known)
     return " ".join(glob.escape(path) for path in shortest(known.files, _unused(known, used), used))
 
 
 def used_sectors(known: Inventory) -> str:
-    """A size for the root's partition, in sectors: what the files that are left take on the storage, half as
-    much again for the file system, updates and logs, and no less than 8 MiB; empty where it is no smaller."""
+    """A size for the root's partition, in sectors: the size of the remaining files on the storage, plus half
+    of that for the file system, updates and logs, at least 8 MiB; empty where it is no smaller."""
     unused = set(_unused(known, _looked_up(known)))
     assert isinstance(known, Recorded)
     sizes = [known.settings.get(f"card.root_{name}", "") for name in ("sector", "sectors")]
@@ -55,7 +55,7 @@ def used_sectors(known: Inventory) -> str:
 
 
 def _looked_up(known: Inventory) -> set[str]:
-    """All paths of the root file system that the boot looked up, with what links led to."""
+    """All paths of the root file system that the boot looked up, including targets of links."""
     if not isinstance(known, Recorded):
         raise Unrecorded(
             "which files the boot looks up is not known", hint="bootscope record --syscalls tells"
@@ -71,25 +71,25 @@ def _looked_up(known: Inventory) -> set[str]:
 
 
 def _unused(known: Inventory, used: Container[str]) -> list[str]:
-    """Paths of files and links. Which files were only read or asked for is known by system calls alone."""
+    """Paths of files and links. Only system calls show which files were just read or checked for."""
     assert isinstance(known, Recorded)
     alone = not syscalls.recorded(known.view.evidence)
     spare = [path for path, what in known.files.items() if what != "folder" and path not in used]
     spare = [path for path in spare if not alone or posixpath.basename(posixpath.dirname(path)) in _PROGRAMS]
     spare = [path for path in spare if not _kept(path, known)]
     gone = set(spare)
-    # What a link that stays leads to stays with it.
+    # The target of a link that stays must stay with it.
     needed = behind(known.files, (path for path in known.files if path not in gone))
     return [path for path in spare if path not in needed]
 
 
 def _kept(path: str, known: Inventory) -> bool:
-    """Whether a file that the boot did without stays all the same."""
+    """Whether a file that the boot did not need must stay nevertheless."""
     name = posixpath.basename(path)
-    # A change names several patterns with blanks between them.
+    # A change separates patterns by spaces.
     if path.startswith(tuple(f"{folder}/" for folder in _KEPT)) or len(path.split()) > 1:
         return True
-    # A library may be that of a program that stays for its name.
+    # A library may belong to a program that stays for its name.
     if name in _LATER or ".so" in name:
         return True
     mentioned = name not in _BUILTINS and any(runs(text, name) for text in known.scripts.values())
@@ -97,11 +97,11 @@ def _kept(path: str, known: Inventory) -> bool:
 
 
 FOUND = {"unused_files": unused_files, "used_sectors": used_sectors}
-"""Placeholders, and what finds their values in a system; `try` records a boot's system calls for them."""
+"""Placeholders, and functions for their values in a system; `try` records a boot's system calls for them."""
 
 
 def behind(files: Mapping[str, str], names: Iterable[str]) -> set[str]:
-    """What is behind names that were looked up: files, links on the way, folders. `files` are contents by
+    """What names that were looked up lead to: files, links on the way, folders. `files` are contents by
     path."""
     bare, found = set[str](), set[str]()
     for name in names:
@@ -116,7 +116,7 @@ def behind(files: Mapping[str, str], names: Iterable[str]) -> set[str]:
 
 
 def _way(files: Mapping[str, str], path: str) -> Iterator[str]:
-    """A path, and all that links on it lead to."""
+    """A path, and everything that links in it lead to."""
     for _ in range(_MOST_LINKS):
         yield path
         link = next((p for p in _above(path) if files.get(p, "").startswith("-> ")), "")
@@ -128,13 +128,13 @@ def _way(files: Mapping[str, str], path: str) -> Iterator[str]:
 
 
 def _above(path: str) -> list[str]:
-    """The folders that a path lies in, from the root on, and itself."""
+    """The parent folders of a path, from the root down, and the path itself."""
     parts = path.split("/")
     return ["/".join(parts[: n + 1]) for n in range(1, len(parts))]
 
 
 def shortest(files: Mapping[str, str], unused: Iterable[str], used: Iterable[str]) -> list[str]:
-    """Paths of `unused` files, with one path for a folder that nothing is left in and nothing looked up."""
+    """Paths of `unused` files, with one path for a folder in which nothing remains or was looked up."""
     gone = set(unused)
     there = (path for path, what in files.items() if what != "folder" and path not in gone)
     left = {folder for path in (*there, *used) for folder in _above(path)}

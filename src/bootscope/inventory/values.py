@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `@name@` in a technique stands for: settings, addresses, the boot, what is found in the system.
+"""Values for `@name@` in a technique: from settings, addresses, the boot, and what is found in the system.
 
-With `@name?@` the text is empty where the system is known not to have it.
+With `@name?@` the text is empty where the system is known not to have a value.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ from bootscope.system.placeholders import ADDRESSES, SETTINGS
 PLACEHOLDER = re.compile(r"@(\w+)\??@")
 
 VALUES = {"lpj": r"Calibrating delay loop.*\(lpj=(\d+)\)"}
-"""Placeholders, and where in the console log their values stand."""
+"""Placeholders, and patterns for their values in the console log."""
 
 _DEVICE = re.compile(r"\w+ [\w:.#-]+")
 
 
 def put_in(text: str, value_of: Callable[[str], str | None]) -> str:
-    """The text with values in the place of `@name@`; those stay of which `value_of` knows nothing (None).
+    """The text with values in place of `@name@`; a placeholder stays where `value_of` returns None.
 
-    Raises Absent for an empty value of one that is not optional.
+    Raises Absent where a placeholder that is not optional has an empty value.
     """
 
     def one(match: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ def put_in(text: str, value_of: Callable[[str], str | None]) -> str:
 
 
 def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
-    """The value of a placeholder from the settings of a system; None when it is none of them."""
+    """The value of a placeholder from the settings of a system; None when it is not from settings."""
     if SETTINGS.get(name) in settings:
         return settings[SETTINGS[name]]
     if ADDRESSES.get(name) in settings:
@@ -73,9 +73,9 @@ def setting_value(name: str, settings: Mapping[str, str]) -> str | None:
 
 def boot_value(name: str, known: Inventory) -> str | None:
     """The value of a placeholder from the boot or from what is found in the system; empty where there is no
-    such thing, None for one that only settings tell.
+    such thing, None for one that only settings give.
 
-    Raises UserError when nothing tells it.
+    Raises UserError when the value is unknown.
     """
     if name in VALUES:
         found = known.logged(VALUES[name])
@@ -88,10 +88,10 @@ def boot_value(name: str, known: Inventory) -> str | None:
 def value_if_known(
     name: str, known: Inventory, value_of: Callable[[str, Inventory], str | None]
 ) -> str | None:
-    """What `value_of` tells of a placeholder; None where single files of a system do not tell it.
+    """The result of `value_of` for a placeholder; None where single files of a system do not give it.
 
-    Raises UserError when a boot does not tell it, Absent where there is no such thing. A recorded system must
-    tell everything: a change that is built from it must not have placeholders left.
+    Raises UserError when a boot does not give it, Absent where there is no such thing. A recorded system must
+    give every value: a change that is built from it must not have placeholders left.
     """
     try:
         return value_of(name, known)
@@ -104,7 +104,7 @@ def value_if_known(
 def known_value(name: str, known: Inventory) -> str:
     """The value of a placeholder in this system and this boot; empty where there is no such thing.
 
-    Raises UserError when nothing tells it.
+    Raises UserError when the value is unknown.
     """
     found = setting_value(name, known.settings)
     found = boot_value(name, known) if found is None else found
@@ -114,7 +114,7 @@ def known_value(name: str, known: Inventory) -> str:
 
 
 def found_in(known: Inventory) -> dict[str, str]:
-    """All placeholders whose values this system tells, beside those of its boot and its settings."""
+    """All placeholders whose values this system gives, in addition to those of its boot and its settings."""
     values: dict[str, str] = {}
     for name, find in FOUND.items():
         with contextlib.suppress(UserError):
@@ -123,19 +123,19 @@ def found_in(known: Inventory) -> dict[str, str]:
 
 
 def _plain_board(known: Inventory) -> str:
-    """The system's board, without what is changed of it."""
+    """The system's board, without changes to it."""
     if "board" not in known.settings:
         raise UserError("the board is not known")
     return parted(known.settings["board"])[0]
 
 
 def _board_at_full_clock(known: Inventory) -> str:
-    """The system's board, without what is changed of its clock."""
+    """The system's board, without changes to its clock."""
     return _clock_apart(known)[0]
 
 
 def _times_full_clock(known: Inventory) -> str:
-    """How many times as fast that is, as `what-if` is told it: 2x."""
+    """The speed factor of that, as `what-if` takes it: 2x."""
     times = _clock_apart(known)[1]
     if times == 1:
         raise Absent("the board runs at its full clock")
@@ -158,7 +158,7 @@ def _boot_device(known: Inventory) -> str:
 
 
 def _tsc_khz(known: Inventory) -> str:
-    """The rate of the time stamp counter that the kernel has found, in kHz."""
+    """The rate of the time stamp counter that the kernel found, in kHz."""
     found = known.logged(r"tsc: Detected (\d{1,5})\.(\d{3}) MHz processor")
     if not found:
         raise UserError("the boot does not show the rate of the time stamp counter")
@@ -166,12 +166,12 @@ def _tsc_khz(known: Inventory) -> str:
 
 
 _SPARE_SECTORS, _STEP_SECTORS = 8, 16
-"""At least 4 KiB are for what is added to a device tree, and for another command line."""
+"""At least 4 KiB are for additions to a device tree, and for another command line."""
 
 
 def _argument_sectors(known: Inventory) -> str:
-    """How many sectors the first stage has to read for the device tree, with some to spare; all that may hold
-    one, where its size is not known."""
+    """How many sectors the first stage must read for the device tree, with some to spare; all sectors of its
+    place where its size is unknown."""
     extents = known.view.run.info.system.extents if isinstance(known, Recorded) else ()
     found = [extent.sectors for extent in extents if extent.name == DEVICE_TREE]
     if not found:
@@ -188,8 +188,8 @@ def _root_device(known: Inventory) -> str:
 
 
 def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) -> Callable[[Inventory], str]:
-    """What finds something in the start scripts; with `application`, something that depends on which of them
-    starts the application."""
+    """A function for a value from the start scripts; with `application`, for one that depends on which of
+    them starts the application."""
 
     def find(known: Inventory) -> str:
         if application and "application.path" not in known.settings:
@@ -202,7 +202,7 @@ def _of_scripts(read: Callable[[StartScripts], str], application: bool = False) 
 
 
 def _application_start(read: Callable[[StartScripts, str], str]) -> Callable[[Inventory], str]:
-    """What finds something in how the start scripts start the application."""
+    """A function for a value from how the start scripts start the application."""
 
     def find(known: Inventory) -> str:
         path = known.settings.get("application.path", "")
@@ -251,4 +251,4 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **unused_files.FOUND,
     **{f"scripts_{role}": _of_scripts(methodcaller("patterns", role)) for role in ROLES},
 }
-"""Placeholders, and what finds their values in a system."""
+"""Placeholders, and functions for their values in a system."""

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"|\"(?P<text>(?:[^\"\\]|\\.)*)\"|'(?P<other>[^']*)'|(?P<word>[\w./$-]+)|(?P<bad>.+))"
 )
 UNKNOWN = "$"
-"""Stands for what the tree's own tools would ask the compiler or the shell: taken for true."""
+"""Stands for what the tree's own tools would ask the compiler or the shell: treated as true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Expression:
     words: tuple[str, ...] = ()
 
     def symbols(self) -> Iterator[str]:
-        """The names of all symbols in it, constants left out."""
+        """The names of all symbols in it, without constants."""
         if self.kind in ("symbol", "compare"):
             yield from (w for w in self.words[::2] if w and w not in _VALUES and w != UNKNOWN)
         for part in self.parts:
@@ -52,7 +52,7 @@ TRUE = Expression("true")
 
 
 def tristate(name: str, config: Mapping[str, str]) -> int:
-    """The value of a symbol or constant, where one that has a text or number counts as n."""
+    """The value of a symbol or constant; a symbol with a text or number counts as n."""
     if name in _VALUES:
         return _VALUES[name]
     return YES if name == UNKNOWN else _VALUES.get(config.get(name, "n"), NO)
@@ -85,14 +85,14 @@ def _compared(words: tuple[str, ...], config: Mapping[str, str]) -> int:
 
 
 def parse(text: str) -> Expression:
-    """An expression from its text; what is no expression (a newer syntax) is taken for true."""
+    """An expression from its text; invalid text (a newer syntax) is treated as true."""
     parser = _Parser(list(_tokens(without_macros(text))))
     found = parser.either()
     return found if found and parser.at_end else TRUE
 
 
 def without_macros(text: str) -> str:
-    """The text with each `$(...)`, however nested, as UNKNOWN."""
+    """The text with each `$(...)`, also nested, replaced by UNKNOWN."""
     found, depth, at = [], 0, 0
     while at < len(text):
         if text.startswith("$(", at) and not depth:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration of a tree, and what would become of it if symbols were switched off.
+"""A configuration of a tree, and what would change in it if symbols were switched off.
 
-What is said here comes from reading the Kconfig files; it is a forecast, good enough to choose what to
-try. The tree's own tools have the last word.
+This is a forecast from reading the Kconfig files, good enough to choose what to try. The tree's own tools
+decide.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Configuration:
                 self._touches[used].add(name)
 
     def askable(self) -> list[str]:
-        """Symbols that are on and that a person could switch off, if nothing else holds them: with a
-        prompt that is seen (by experts), and not one of a choice."""
+        """Symbols that are on and that a person could switch off if nothing selects them: those with a prompt
+        that is visible (to experts), and not part of a choice."""
         as_expert = {**self.config, EXPERT: "y"}
         return sorted(
             name
@@ -48,7 +48,7 @@ class Configuration:
         )
 
     def hidden(self, name: str) -> bool:
-        """Whether a symbol can be switched off by experts only."""
+        """Whether only experts can switch a symbol off."""
         plain = {**self.config, EXPERT: "n"}
         return all(prompt.value(plain) == NO for prompt in self.symbols[name].prompts)
 
@@ -64,11 +64,11 @@ class Configuration:
                 yield other
 
     def without(self, off: Iterable[str]) -> set[str]:
-        """All symbols that go off with these; those of `off` that others hold are not among them."""
+        """All symbols that go off with these, without symbols in `off` that others select: these stay on."""
         wanted = set(off) & self.on
         while True:
             state = self._state_without(wanted)
-            # One that is still selected when everything has settled comes back, and others with it.
+            # A symbol that is still selected when everything has settled comes back, with others.
             held = {name for name in wanted if any(self._selecting(name, state))}
             if not held:
                 return {name for name in self.on if state[name] == "n"}
@@ -88,7 +88,7 @@ class Configuration:
         return state
 
     def _stays(self, name: str, state: Mapping[str, str]) -> bool:
-        """Whether a symbol stays on when others are as in `state`."""
+        """Whether a symbol stays on while the others have the values in `state`."""
         symbol = self.symbols[name]
         asked = (prompt.value(state) != NO for prompt in symbol.prompts)
         return any(self._selecting(name, state)) or (
@@ -102,7 +102,7 @@ def _default(symbol: Symbol, state: Mapping[str, str]) -> int:
 
 
 def _used(symbol: Symbol) -> set[str]:
-    """Symbols whose value may decide on this one's."""
+    """Symbols whose value may affect this one's."""
     found = set(symbol.needs().symbols())
     for prompt in symbol.prompts:
         found |= set(prompt.symbols())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changing .config files: symbols in, the tree's own tools decide, then a check that they landed."""
+"""Changes .config files: puts symbols in, lets the tree's own tools decide, checks that they took effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parse(text: str) -> dict[str, str]:
 
 
 def written(value: str | int | bool) -> str:
-    """A value as it stands in a .config file."""
+    """A value as written in a .config file."""
     if isinstance(value, bool):
         return "y" if value else "n"
     if isinstance(value, int):
@@ -42,7 +42,7 @@ def apply(path: Path, symbols: Symbols) -> None:
 
 
 def check(path: Path, symbols: Symbols, where: str) -> None:
-    """Raises SymbolError naming the symbols that did not come out as asked for."""
+    """Raises SymbolError naming the symbols that do not have the requested values."""
     found = parse(path.read_text())
     wrong = [name for name, value in symbols.items() if found.get(name, "n") != written(value)]
     if wrong:

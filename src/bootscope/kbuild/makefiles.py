@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which symbols bring an object file into a build: read from the Makefiles of its folder and above.
+"""Which symbols add an object file to a build: read from the Makefiles of its folder and its parents.
 
-Made for the files of the kernel, boot loaders and BusyBox: lists such as ``obj-$(CONFIG_X) += a.o dir/``,
-objects put together from others (``a-y := b.o``), and the conditions around them.
+Handles the Makefiles of the kernel, boot loaders and BusyBox: lists such as ``obj-$(CONFIG_X) += a.o dir/``,
+objects made of others (``a-y := b.o``), and the conditions around them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bootscope.arch.model import Architecture
 Way = frozenset[str]
 """Symbols that must all be on."""
 Ways = tuple[Way, ...]
-"""Any of these brings the object in; one without symbols does always."""
+"""Any of these adds the object; a way without symbols always does."""
 
 ALWAYS: Ways = (frozenset(),)
 _MOST_WAYS = 16
@@ -35,9 +35,9 @@ _EMPTY_TEST = re.compile(r"^\((.*),\s*\)$")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`listed` (a path below the folder; folders end in `/`) goes into `target`, under `way`.
+    """With all symbols of `way` on, `listed` (a path below the folder; folders end in `/`) goes into `target`.
 
-    `target` is "" for what goes into the program itself, else the object that it is part of.
+    `target` is "" for the program itself, else the object that `listed` is part of.
     """
 
     target: str
@@ -47,7 +47,7 @@ class Rule:
 
 @dataclass
 class Makefiles:
-    """The Makefiles of one tree, read as they are needed, for an architecture."""
+    """The Makefiles of one tree for an architecture, read when needed."""
 
     tree: Path
     arch: Architecture
@@ -55,14 +55,14 @@ class Makefiles:
     _known: dict[str, Ways] = field(default_factory=dict)
 
     def ways(self, name: str) -> Ways:
-        """The ways by which an object file (path in the tree) is brought in; ALWAYS when no symbol does."""
+        """The ways in which an object file (path in the tree) is added; ALWAYS when no symbol decides."""
         if name not in self._known:
-            self._known[name] = ()  # while it is looked for: lists may go round in circles
+            self._known[name] = ()  # during the search: lists may refer to each other in a circle
             self._known[name] = self._of(PurePosixPath(name)) or ALWAYS
         return self._known[name]
 
     def _of(self, path: PurePosixPath) -> Ways:
-        """From the Makefiles of all folders above that list the path."""
+        """The ways from the Makefiles of all parent folders that list the path."""
         found: list[Way] = []
         is_folder = path.suffix != ".o"
         for folder in path.parents:
@@ -72,14 +72,14 @@ class Makefiles:
                 for rule in rules.get(name, ()):
                     outer = self.ways(f"{folder / rule.target}") if rule.target else self._folder(folder)
                     found += (rule.way | way for way in outer)
-        # A file that no list names is one of its folder's.
+        # A file that no list names has the ways of its folder.
         return _least(found) if found or is_folder else self._folder(path.parent)
 
     def _folder(self, folder: PurePosixPath) -> Ways:
         return self.ways(folder.as_posix()) if folder.parts else ALWAYS
 
     def _in(self, folder: str) -> dict[str, list[Rule]]:
-        """The rules of a folder by what they list."""
+        """The rules of a folder, by the path that they list."""
         if folder not in self._rules:
             found: dict[str, list[Rule]] = defaultdict(list)
             for rule in _rules(self._text(folder), folder, self.arch.tools.kernel):
@@ -94,7 +94,7 @@ class Makefiles:
             for name in ("Kbuild", "Makefile", "Kbuild.src")
             if (here / name).is_file()
         ]
-        # BusyBox writes rules into its C files.
+        # BusyBox has rules in its C files.
         if any(re.search(r"^INSERT$", text, re.M) for text in texts):
             sources = sorted(here.glob("*.c"))
             texts += ["\n".join(_INSERTED.findall(path.read_text(errors="replace"))) for path in sources]
@@ -102,7 +102,7 @@ class Makefiles:
 
 
 def _least(ways: list[Way]) -> Ways:
-    """Ways without those that ask for more than another one does."""
+    """The ways without those that need all symbols of another one and more."""
     found = sorted(set(ways), key=lambda way: (len(way), sorted(way)))
     kept: list[Way] = []
     for way in found:
@@ -130,7 +130,7 @@ def _rules(text: str, folder: str, arch: str) -> Iterator[Rule]:
 
 
 def _conditional(line: str, inside: list[Ways]) -> bool:
-    """Takes note of a conditional line; False for another one. What `else` asks for is no symbol."""
+    """Handles a conditional line; False for any other line. `else` is treated as needing no symbol."""
     word, _, rest = line.partition(" ")
     if word in _CONDITIONS:
         inside.append(_condition(word, rest.strip()))
@@ -147,13 +147,13 @@ def _conditional(line: str, inside: list[Ways]) -> bool:
 
 
 def _condition(word: str, rest: str) -> Ways:
-    """What a condition asks for, where that is symbols being on."""
+    """The symbols that a condition needs to be on; ALWAYS for any other condition."""
     names = _CONFIG.findall(rest)
     if not names or word == "ifndef":
         return ALWAYS
     if word == "ifdef":
         return (frozenset(names),)
-    # $(A)$(B) is not empty, or it is y: one of them is on. A yy or y-y asks for both.
+    # $(A)$(B) is not empty, or is y: one of them is on. If it is yy or y-y, both are.
     either = tuple(frozenset({name}) for name in names)
     if word == "ifneq":
         return either if _EMPTY_TEST.match(rest) else ALWAYS
@@ -164,7 +164,7 @@ def _condition(word: str, rest: str) -> Ways:
 
 
 def _target(name: str) -> tuple[str | None, Ways]:
-    """(what a list's members go into, its own ways); None for what is no list."""
+    """(what the members of a list go into, the ways of the list); None for another variable."""
     match = _LIST.match(name)
     if not match:
         return None, ALWAYS
@@ -172,18 +172,18 @@ def _target(name: str) -> tuple[str | None, Ways]:
     symbols = _CONFIG.findall(suffix)
     if suffix not in ("y", "m", "objs") and not symbols:
         return None, ALWAYS
-    # Two symbols in a row are either of them, unless a function of make asks for both.
+    # Two symbols in a row mean either of them, unless a function of make needs both.
     ways = (frozenset(symbols),) if "$(and " in suffix else tuple(frozenset({s}) for s in symbols)
     return ("" if base in _LISTS else f"{base}.o"), ways or ALWAYS
 
 
 def _listed(text: str, folder: str, arch: str) -> Iterator[str]:
-    """What a list names: objects and folders, as paths below the Makefile's folder."""
+    """The items of a list: objects and folders, as paths below the Makefile's folder."""
     for base in _REFERENCE.findall(text):
         yield f"{base}.o"
     for word in re.sub(r"\$\((?:obj|src)\)/", "", text).split():
         name = word.replace("$(SRCARCH)", arch).replace("$(ARCH)", arch)
         if "$" in name or not name.endswith((".o", "/")):
             continue
-        # The architecture's Makefile names folders from the top.
+        # The architecture's Makefile names folders relative to the tree.
         yield name.removeprefix(f"{folder}/") if folder != "." else name

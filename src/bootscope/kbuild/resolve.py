@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes of switching symbols off: which land, and who puts the others back."""
+"""What happens when symbols are switched off: which take effect, and what keeps the others on."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bootscope.kbuild.symbols import Symbols as Tree
 from bootscope.system.model import Symbols
 
 Ask = Callable[[Symbols], Mapping[str, str]]
-"""What the tree's own tools make of symbols: the whole configuration, values as written."""
+"""What the tree's own tools make of symbols: the whole configuration, with values as written."""
 
 _MOST_ROUNDS = 8
 
 
 @dataclass(frozen=True)
 class Landed:
-    """`symbols` can be asked for, and land; `config` is what they come to. `held` maps each symbol that
-    did not land to the reason."""
+    """`symbols` can be requested and take effect; `config` is the resulting configuration. `held` maps each
+    symbol that did not take effect to the reason."""
 
     symbols: Symbols
     config: Mapping[str, str]
@@ -35,10 +35,10 @@ def land(
     fixed: Collection[str],
     on: Collection[str] = (),
 ) -> Landed:
-    """Switches symbols off, and with them what comes on by itself through that.
+    """Switches symbols off, and also those that come on as a result.
 
-    `before` is the configuration so far; `fixed` are symbols that are not to be touched; `on` are switched
-    on where that is possible.
+    `before` is the configuration so far; `fixed` are symbols that must not change; `on` are switched on where
+    possible.
     """
     wanted, held = set(off), dict[str, str]()
     chosen = set(on)
@@ -52,7 +52,7 @@ def land(
         made = Configuration(tree, config)
         for name in back:
             held[name] = _reason(made, name)
-        # Where experts are asked, some things are on unless they say no.
+        # With EXPERT on, some symbols are on unless they are switched off.
         new = {
             name
             for name in made.askable()
@@ -70,7 +70,7 @@ def _asked(tree: Tree, wanted: Collection[str], before: Mapping[str, str]) -> Sy
     symbols: Symbols = dict.fromkeys(sorted(wanted), False)
     known = Configuration(tree, before)
     hidden = any(name in known.on and known.hidden(name) for name in wanted)
-    # What went off in the expert's menu would come back without it.
+    # Without EXPERT, what was switched off in the experts' menu would come back.
     if EXPERT in tree and (hidden or before.get(EXPERT) == "y"):
         symbols[EXPERT] = True
     return symbols

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The symbols of a Kconfig tree: what they depend on, select and are asked for by.
+"""The symbols of a Kconfig tree: their dependencies, selects and prompts.
 
-Read well enough to say who keeps a symbol on and what goes with it; what a configuration really comes
-to, the tree's own tools decide. Works with the kernel, boot loaders and BusyBox.
+Accurate enough to say what keeps a symbol on and what goes off with it; the actual configuration is decided
+by the tree's own tools. Works with the kernel, boot loaders and BusyBox.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bootscope.kbuild.expressions import TRUE, Expression, both, parse, without_
 from bootscope.loaders import registry as loaders
 
 TOP = {"kernel": "Kconfig", loaders.BUILT.tree: "Kconfig", "busybox": "Config.in"}
-"""The file that a tree's symbols begin in."""
+"""The file that a tree's symbols start in."""
 _TYPES = ("bool", "boolean", "tristate", "string", "int", "hex")
 _SYMBOL = re.compile(r"(?:menu)?config\s+(\w+)$")
 _IF = re.compile(r"\s+if\s+(?=[^\"]*(?:\"[^\"]*\"[^\"]*)*$)")
@@ -29,7 +29,7 @@ _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"[^"]*"|'[^']*')*(?=#)""")
 
 @dataclass
 class Symbol:
-    """A symbol. `prompts` are the conditions under which a person is asked; `selects` are (symbol,
+    """A symbol. `prompts` are the conditions under which its prompt is visible; `selects` are (symbol,
     condition)."""
 
     name: str
@@ -47,7 +47,7 @@ class Symbol:
         return self.type in ("bool", "tristate")
 
     def needs(self) -> Expression:
-        """What it depends on: any of its definitions will do."""
+        """Its dependencies: those of any of its definitions are enough."""
         if not self.depends or TRUE in self.depends:
             return TRUE
         return self.depends[0] if len(self.depends) == 1 else Expression("or", tuple(self.depends))
@@ -59,7 +59,7 @@ Symbols = dict[str, Symbol]
 def read(tree: Path, arch: Architecture, top: str = "Kconfig") -> Symbols:
     """All symbols of a tree, for an architecture.
 
-    Raises UserError when the top file is not there; an included file that is not is left out.
+    Raises UserError when the top file is missing; a missing included file is ignored.
     """
     reader = _Reader(tree, {"SRCARCH": arch.tools.kernel, "ARCH": arch.tools.kernel})
     if not (tree / top).exists():
@@ -69,7 +69,7 @@ def read(tree: Path, arch: Architecture, top: str = "Kconfig") -> Symbols:
 
 
 def _text(tree: Path, name: str) -> str | None:
-    """The text of a Kconfig file; BusyBox makes its own from a pattern and from its C files."""
+    """The text of a Kconfig file; BusyBox generates its own from a template and from its C files."""
     path = tree / name
     pattern = path.with_name("Config.src")
     if pattern.is_file():
@@ -82,7 +82,7 @@ def _text(tree: Path, name: str) -> str | None:
 
 @dataclass
 class _Block:
-    """An open `if`, `menu` or `choice`, and what it makes all that is in it depend on."""
+    """An open `if`, `menu` or `choice`, and the dependency that it adds to everything inside."""
 
     kind: str
     condition: Expression = TRUE
@@ -189,9 +189,9 @@ def _conditional(rest: str) -> tuple[str, Expression]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines without help texts, comments and indentation; words parted by single spaces."""
+    """The lines without help texts, comments and indentation; words separated by single spaces."""
     held = ""
-    # How far the help text that we are in is indented; 0 before its first line, None outside of one.
+    # The indentation of the help text that we are in; 0 before its first line, None outside of one.
     help_depth: int | None = None
     for raw in text.expandtabs().splitlines():
         stripped = raw.strip()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published figures, the systems that they are of, and our own beside them."""
+"""Published figures, the systems that they come from, and our own for comparison."""

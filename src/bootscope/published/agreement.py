@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published figures beside our own, and whether they agree: by a rule, never by hand.
 
-What is compared is by how much a row differs from the row it is compared with. Where it was published
-what that one came to, both differences are taken as parts of it, so that a slower board or a larger
-kernel does not matter; else they are compared as they are.
+What is compared is the difference between a row and the row it is compared with. Where the value of that row
+was published, both differences are taken relative to it, so that a slower board or a larger kernel does not
+matter; otherwise they are compared in absolute terms.
 
-They agree when they have the same sign and one is not more than FACTOR times the other, or when both are so
-small that they say nothing. In a column with several rows, the order of the rows is compared as well.
+They agree when they have the same sign and one is at most FACTOR times the other, or when both are too small
+to mean anything. In a column with several rows, the order of the rows is compared as well.
 
-Only times tell how true a time is: sizes, and copies by a card whose rate was published as well, are counted
-apart.
+Only times show how accurate times are: sizes, and copies by a card whose rate was published as well, are
+counted separately.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bootscope.published.tables import Compared, Measure, Row, Table
 from bootscope.techniques.model import Figure, figures
 
 FACTOR = 1.5
-"""How much larger one change may be than the other."""
+"""The largest ratio of two changes that agree."""
 TINY = 0.01
-"""Part of the base below which a change says nothing."""
+"""A change below this part of the base means nothing."""
 TINY_OF: dict[str, float] = {"ns": 1_000_000, "bytes": 1_000}
 """The same where no base is known: 1 ms, 1 kB."""
 _BEYOND = 100
-"""How many times as large a change is where the number says no more than that the other is nothing."""
+"""From this ratio on, a number only says that the other change is nothing."""
 
 
 class Verdict(StrEnum):
@@ -58,18 +58,18 @@ class Pair:
 
     @property
     def own_change(self) -> int | None:
-        """Our own change in ns or bytes; below 0 for less."""
+        """Our own change in ns or bytes; negative for less."""
         return self.own.value - self.own_base.value if self.own and self.own_base else None
 
     @property
     def own_relative(self) -> float | None:
-        """The same as a part of what it is compared with."""
+        """The same relative to the row it is compared with."""
         change, base = self.own_change, self.own_base
         return change / base.value if change is not None and base and base.value else None
 
     @property
     def is_relative(self) -> bool:
-        """Whether the changes are compared as parts of their bases."""
+        """Whether the changes are compared relative to their bases."""
         return self.published.relative is not None
 
     @property
@@ -79,7 +79,7 @@ class Pair:
 
     @property
     def times(self) -> float | None:
-        """How many times as large our own change is; None where that cannot be told."""
+        """Ratio of our own change to the published one; None where there is none."""
         return self._judged[1]
 
     @property
@@ -96,7 +96,7 @@ class Pair:
 
     @property
     def words(self) -> str:
-        """Why the verdict is what it is."""
+        """The reason for the verdict."""
         if self.times is None:
             return "both next to nothing" if self.verdict is Verdict.AGREES else "nothing there"
         if not 1 / _BEYOND < abs(self.times) < _BEYOND:
@@ -106,9 +106,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Order:
-    """How many pairs of rows stand in the same order in a published column and in our own.
+    """How many pairs of rows have the same order in a published column and in our own.
 
-    Pairs whose rows differ by next to nothing, in one of the two, do not count.
+    Pairs whose rows differ by almost nothing, in one of the two, do not count.
     """
 
     measure: str
@@ -118,7 +118,7 @@ class Order:
 
 
 def judged(theirs: float, ours: float, tiny_theirs: bool, tiny_ours: bool) -> tuple[Verdict, float | None]:
-    """The rule for two changes, and how many times as large our own is."""
+    """The rule for two changes, and the ratio of our own to the published one."""
     if tiny_theirs and tiny_ours:
         return Verdict.AGREES, None
     if not theirs:
@@ -130,7 +130,7 @@ def judged(theirs: float, ours: float, tiny_theirs: bool, tiny_ours: bool) -> tu
 
 
 def pairs(table: Table, result: Result) -> list[Pair]:
-    """Every published figure of a table that tells of a change, row by row."""
+    """Every published figure of a table that shows a change, row by row."""
     return list(_pairs(table, result))
 
 
@@ -144,7 +144,7 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
             others = [figures()[i] for i in before.get(measure, ()) if against != name]
             for figure in (figures()[i] for i in ids):
                 told = published(figure, counterpart(figure, others), less, _alone(row, figure))
-                # A row may stand for the same published one as that with which it is compared.
+                # A row may stand for the same published row as the one that it is compared with.
                 if told and figure not in others and (against != name or is_change(figure)):
                     yield Pair(name, against, measure, counts_as, figure, told, own, own_base)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each part of the comparison with published decompressors matters: rows of the tables without it."""
+"""How much each part of the comparison with published decompressors matters: rows of tables without it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Changes of caches are counted again; changes of costs are calculated from the sa
 
 @dataclass(frozen=True)
 class Alternative:
-    """A table otherwise: with other `images`, on another core, or with memory mapped so that stores bring
-    lines in (`allocates`). `counted`: whether that has counts of its own."""
+    """A variant of a table: with other `images`, on another core, or with memory mapped so that stores bring
+    lines in (`allocates`). `counted`: whether it has its own counts."""
 
     id: str
     title: str
@@ -35,13 +35,13 @@ class Alternative:
 
     @property
     def core(self) -> Core:
-        """The core that it is counted for, and its times."""
+        """The core that it is counted for, with that core's times."""
         return self.change(load_core(self.table.core))
 
 
 @dataclass(frozen=True)
 class Otherwise:
-    """A row of a table, as it is and with an alternative: ours as a part of theirs."""
+    """A row of a table, as it is and with an alternative: ratios of our time to the published one."""
 
     title: str
     table: Table
@@ -83,7 +83,7 @@ ALTERNATIVES = (
 
 
 def compared(measured: Measured) -> Iterator[Otherwise]:
-    """All alternatives, beside the tables' own rows."""
+    """All alternatives, compared with the tables' own rows."""
     for one in ALTERNATIVES:
         counts = measured.otherwise[one.id] if one.counted else measured.counted[one.table.id]
         for name in one.names:

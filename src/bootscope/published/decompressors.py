@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published times of the kernel's decompressors, beside those of a core's model.
 
-What was counted while images of one kernel unpacked themselves is kept in decompressors.json, which
-tools/accuracy.py makes. Times follow from it and from the core profiles.
+Counts taken while images of one kernel unpacked themselves are kept in decompressors.json, which
+tools/accuracy.py makes. Times follow from them and from the core profiles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bootscope.techniques.model import figures
 
 KEPT = Path(__file__).with_name("decompressors.json")
 NEAR = 0.15
-"""How far from a published time one may be to count as agreeing with it."""
+"""The largest relative deviation from a published time that counts as agreement."""
 _LOADED_AT, _IN_PLACE = 0x42000000, 0x40008000
 _FLAT_NS = 2
 _MS_PS = 10**9
@@ -58,7 +58,7 @@ here. Time in user space, interrupts and devices has not been compared with anyt
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """The size of an image in bytes, instructions of its decompression, and what was counted meanwhile
+    """The size of an image in bytes, the instructions of its decompression, and the counts taken meanwhile
     (cores/counts.py)."""
 
     image_bytes: int
@@ -67,7 +67,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """Counts by table and compressor; the same of what is looked at beside the tables (alternatives.py)."""
+    """Counts by table and compressor; the same for the alternatives to the tables (alternatives.py)."""
 
     counted: dict[str, dict[str, Counted]]
     otherwise: dict[str, dict[str, Counted]]
@@ -75,10 +75,10 @@ class Measured(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Table:
-    """A published table. `figures`: the ids of its rows; `less`: of what is in them besides; `sizes`: of
-    those of the images. `size`: the id of the size of what was unpacked; empty where it was not published.
-    `constant_ms` is in every figure and is no unpacking; it was fitted where it is not 0. `images`: what
-    unpacks here, started at `address`."""
+    """A published table. `figures`: the ids of its rows; `less`: of figures to subtract from them; `sizes`:
+    of the sizes of the images. `size`: the id of the size of the unpacked content; empty where it was not
+    published. `constant_ms` is in every figure and is not unpacking; where not 0 it was fitted. `images`: the
+    images that unpack here, started at `address`."""
 
     id: str
     title: str
@@ -102,7 +102,7 @@ def _sizes(first: int, seed: str, step: int = 4) -> dict[str, str]:
 
 
 def _both(first: int, other: int) -> dict[str, tuple[str, ...]]:
-    """Rows of the same kernel on two cards."""
+    """Rows for the same kernel on two cards."""
     return {n: (f"000:{first + 3 * i}", f"000:{other + 3 * i}") for i, n in enumerate(COMPRESSORS)}
 
 
@@ -167,7 +167,7 @@ What causes the half cycle by which the fit exceeds the manual's figure is not k
 
 @dataclass(frozen=True)
 class Row:
-    """A decompressor: times in ms."""
+    """A decompressor, with times in ms."""
 
     name: str
     published_ms: float
@@ -177,22 +177,22 @@ class Row:
 
     @property
     def ours_ms(self) -> float:
-        """By the core's model."""
+        """The time from the core's model."""
         return self.issue_ms + self.memory_ms
 
     @property
     def ratio(self) -> float:
-        """Ours as a part of theirs."""
+        """Ratio of our time to the published one."""
         return self.ours_ms / self.published_ms
 
     @property
     def flat_ratio(self) -> float:
-        """Without a model, as a part of theirs."""
+        """The same for the time without a model."""
         return self.flat_ms / self.published_ms
 
 
 def kept() -> Measured:
-    """What was counted."""
+    """The stored counts."""
     return msgspec.json.decode(KEPT.read_bytes(), type=Measured)
 
 
@@ -202,7 +202,7 @@ def _values() -> dict[str, float]:
 
 
 def told_ms(table: Table, name: str) -> float:
-    """The published time of a row less what the document itself takes off, in ms; `constant_ms` is in it."""
+    """The published time of a row minus what its document subtracts, in ms; `constant_ms` is in it."""
     values = [_values()[key] for key in table.figures[name]]
     less = [_values()[key] for key in table.less.get(name, ())] or [0.0] * len(values)
     times = [value - other for value, other in zip(values, less, strict=True)]
@@ -215,20 +215,20 @@ def image_bytes(table: Table, name: str) -> int:
 
 
 def scale(table: Table, measured: Measured) -> float:
-    """How much more the published kernel was than ours."""
+    """The size of the published kernel relative to ours."""
     if table.size:
         return _values()[table.size] / table.images.content[1]
     return image_bytes(table, "gzip") / measured.counted[table.id]["gzip"].image_bytes
 
 
 def ours_ms(table: Table, name: str, measured: Measured, core: Core) -> tuple[float, float, float]:
-    """The time of a row here, in ms: issuing instructions and waiting for memory on `core`, and without a
-    model of one."""
+    """The time of a row here, in ms: issuing instructions, waiting for memory (both on `core`), and the time
+    without a model."""
     return of_counts_ms(measured.counted[table.id][name], core, scale(table, measured))
 
 
 def of_counts_ms(counted: Counted, core: Core, times: float) -> tuple[float, float, float]:
-    """The same of what was counted, so many `times`."""
+    """The same from counts, multiplied by `times`."""
     prices = price(core)
     counts = tuple(
         0 if kind in _UNCACHED else number for kind, number in zip(Count, counted.counts, strict=True)

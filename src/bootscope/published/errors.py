@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of core models against published times, for cores/accuracy.json: what docs/accuracy.md shows, as
-data for `show`."""
+"""The errors of core models against published times, for cores/accuracy.json: the content of
+docs/accuracy.md, as data for `show`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bootscope.published.decompressors import TABLES, Measured, Table, rows
 
 COMMAND = "python tools/accuracy_figures.py"
 FITTED = ("am335x-2014", "at91-2014")
-"""Tables that figures of their core were fitted to. Of others no more was fitted than what their times hold
-besides."""
+"""Tables that figures of their core were fitted to. For other tables, only the constant part of their times
+was fitted."""
 _PPM = 1_000_000
 _US = 1000
 
@@ -26,7 +26,7 @@ def accuracy(measured: Measured) -> Accuracy:
 
 
 def written(measured: Measured) -> bytes:
-    """The file of them."""
+    """The content of the file with them."""
     return msgspec.json.format(msgspec.json.encode(accuracy(measured)), indent=1) + b"\n"
 
 

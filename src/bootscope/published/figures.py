@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published figures as numbers: values in ns or bytes, and by how much something changed."""
+"""Published figures as numbers: values in ns or bytes, and changes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _SCALES = {
     "s": 1e9, "ms": 1e6, "us": 1e3,
     "byte": 1, "KB": 1e3, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1 << 20,
 }  # fmt: skip
-"""Units, and how many ns or bytes they are."""
+"""Units, in ns or bytes."""
 PERCENT = "percent"
 _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _CHANGES = ("_saving", "_change", "_diff", "_penalty")
-"""How the names of metrics end that say by how much something changed, not what it came to."""
+"""Suffixes of metrics that give a change, not a value."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """A figure beside what it is compared with, in ns or bytes; `change` is below 0 for less.
+    """A figure and its base of comparison, in ns or bytes; `change` is negative for less.
 
-    `base` and `value` are None where only the change was published. `relative` is the change as a part of
-    the base, None where neither that nor a base was published; `change` None where only that was.
+    `base` and `value` are None where only the change was published. `relative` is the change relative to the
+    base, None where neither that nor a base was published; `change` is None where only `relative` was.
     """
 
     base: float | None
@@ -34,12 +34,12 @@ class Published:
 
 
 def is_change(figure: Figure) -> bool:
-    """Whether the figure says by how much something changed."""
+    """Whether the figure is a change, not a value."""
     return figure.metric.endswith(_CHANGES)
 
 
 def unit(figure: Figure) -> str:
-    """What its numbers are counted in here: `ns`, `bytes` or `percent`; empty for any other thing."""
+    """The unit of its numbers here: `ns`, `bytes` or `percent`; empty for anything else."""
     if figure.unit == PERCENT:
         return PERCENT
     return "ns" if figure.unit in ("s", "ms", "us") else "bytes" if figure.unit in _SCALES else ""
@@ -48,7 +48,7 @@ def unit(figure: Figure) -> str:
 def amount(text: str, in_unit: str) -> float | None:
     """A number as printed, with its own unit or else `in_unit`, in ns, bytes or percent.
 
-    None for a text that is no number.
+    None for a text that is not a number.
     """
     match = _NUMBER.match(text)
     if not match:
@@ -58,10 +58,10 @@ def amount(text: str, in_unit: str) -> float | None:
 
 
 def published(figure: Figure, base: Figure | None, less: float = 0, alone: float = 0) -> Published | None:
-    """A figure beside that of the row it is compared with, or beside the one printed with it; `less` (ns) is
-    what both hold besides, and is taken off, and `alone` what the figure holds besides that.
+    """A figure compared with that of another row, or with the one printed beside it; `less` (ns) is a part of
+    both that is subtracted, `alone` a further part of this figure only.
 
-    None for a figure that says nothing of a change.
+    None for a figure that does not show a change.
     """
     if is_change(figure):
         change = amount(figure.delta, figure.unit)
@@ -77,6 +77,6 @@ def published(figure: Figure, base: Figure | None, less: float = 0, alone: float
 
 
 def counterpart(figure: Figure, others: list[Figure]) -> Figure | None:
-    """The figure among those of another row that was measured of the same thing on the same board."""
+    """The figure among those of another row that measures the same thing on the same board."""
     key = (figure.seed, figure.board, figure.metric)
     return next((f for f in others if (f.seed, f.board, f.metric) == key), None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How well a core's model predicts what it was not fitted to: fitted on some rows of the published tables,
-and compared with the others."""
+compared with the others."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bootscope.published.decompressors import Measured, Table, ours_ms, told_ms
 
 _MILLICYCLES = range(500, 2501, 10)
 CONSTANTS_MS = range(0, 1501, 5)
-"""Among these what is fitted is looked for."""
+"""Candidates for the fitted constant."""
 Times = dict[str, tuple[float, float]]
-"""Row -> ours and theirs, in ms."""
+"""Row -> our time and the published one, in ms."""
 
 ABOUT = """\
 The fit sets the time per instruction and, on the AT91, also the constant. Fitted to half of the rows, a core
@@ -30,8 +30,8 @@ from gzip by only 22 ms, of 1,221.
 
 @dataclass(frozen=True)
 class Half:
-    """Some rows of a table. `difference`: compared is what they take more than this one, so that no constant
-    is needed; empty where a constant is fitted with the instruction's time."""
+    """Some rows of a table. `difference`: the row that is subtracted from all others, so that no constant is
+    needed; empty where a constant is fitted together with the instruction's time."""
 
     table: Table
     names: tuple[str, ...]
@@ -39,15 +39,15 @@ class Half:
 
     @property
     def title(self) -> str:
-        """In words."""
+        """The rows in words."""
         whole = len(self.names) + bool(self.difference) == len(self.table.figures)
         return self.table.title if whole else f"{self.table.title}: {', '.join(self.names)}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a core was fitted to, what came out, and the errors of both halves: row -> ours as a part of
-    theirs."""
+    """What a core was fitted to, the result, and the errors of both halves: row -> ratio of our time to the
+    published one."""
 
     fitted: Half
     predicted: Half
@@ -57,13 +57,13 @@ class Outcome:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """The median error of each half, as a part of the published time."""
+        """The median error of each half, relative to the published time."""
         fitted, predicted = (median(abs(r - 1) for r in ratios.values()) for ratios in self.errors)
         return fitted, predicted
 
 
 def with_instruction(core: Core, millicycles: int) -> Core:
-    """The core with another time of an instruction."""
+    """The core with another time per instruction."""
     figure = msgspec.structs.replace(core.costs.instruction_millicycles, value=millicycles)
     costs = msgspec.structs.replace(core.costs, instruction_millicycles=figure)
     return msgspec.structs.replace(core, costs=costs)
@@ -84,15 +84,15 @@ def _ratios(times: Times, constant_ms: float) -> dict[str, float]:
 
 
 def _misfit(times: Times, constant_ms: float) -> float:
-    """The sum of squares of the logarithms of ours by theirs; infinite where a sign is wrong."""
+    """The sum of squared logarithms of the ratios; infinite where a sign is wrong."""
     if any(ours * (theirs - constant_ms) <= 0 for ours, theirs in times.values()):
         return math.inf
     return sum(math.log(ratio) ** 2 for ratio in _ratios(times, constant_ms).values())
 
 
 def fit(times: Callable[[int], Times], constants_ms: Iterable[float]) -> tuple[int, float]:
-    """The time of an instruction, in thousandths of a cycle, and which of the constants all rows hold, with
-    which ours come nearest to theirs; `times` gives both for a time of an instruction."""
+    """The time per instruction, in thousandths of a cycle, and the constant contained in all published times,
+    that fit best; `times` gives both times for a time per instruction."""
     best, constants = (math.inf, 0, 0.0), tuple(constants_ms)
     for millicycles in _MILLICYCLES:
         then = times(millicycles)
@@ -102,13 +102,13 @@ def fit(times: Callable[[int], Times], constants_ms: Iterable[float]) -> tuple[i
 
 
 def constant(half: Half, measured: Measured, millicycles: int) -> float:
-    """The constant, in ms, with which the rows come nearest, on a core whose instructions take so long."""
+    """The constant, in ms, that fits best on a core with that time per instruction."""
     times = _times(half, measured, millicycles)
     return float(min(CONSTANTS_MS, key=lambda each: _misfit(times, each)))
 
 
 def fitted_to(half: Half, measured: Measured) -> tuple[int, float]:
-    """What :func:`fit` finds for some rows."""
+    """The result of :func:`fit` for some rows."""
     known = half.difference or not half.table.constant_ms
     return fit(lambda n: _times(half, measured, n), (0,) if known else CONSTANTS_MS)
 
@@ -124,7 +124,7 @@ def held_out(fitted: Half, predicted: Half, measured: Measured) -> Outcome:
 
 
 def outcomes(tables: Sequence[Table], measured: Measured) -> Iterator[Outcome]:
-    """Each table from the other of its core; of a core with one table each half from the other."""
+    """Each table from the other one of its core; for a core with one table, each half from the other."""
     am335x, bbb, at91 = tables
     every = tuple(am335x.figures)
     differences = Half(bbb, every[1:], every[0])

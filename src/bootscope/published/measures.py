@@ -17,7 +17,7 @@ _CPU = "cpu_ns"
 
 
 def measured(measure: Measure, view: View) -> Value:
-    """The value of a boot. Raises UserError when the boot does not have what is to be measured."""
+    """The value for a boot. Raises UserError when the boot lacks what is to be measured."""
     return _KINDS[measure.kind](measure, view)
 
 
@@ -29,7 +29,7 @@ def _until(m: Measure, view: View) -> Value:
 
 
 def _phases(m: Measure, view: View) -> Value:
-    # A kernel that is not compressed has no phase of unpacking: that takes no time.
+    # A kernel that is not compressed has no phase for unpacking: that takes no time.
     return _together(m, view, [p for p in view.timeline.phases if p.name in m.phases])
 
 

@@ -32,10 +32,10 @@ Tell = Callable[[str], None]
 
 
 def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
-    """Runs a table. What was measured before is taken from the store.
+    """Runs a table. Earlier measurements are taken from the store.
 
-    A row that cannot be built or booted is a result too. Raises UserError for a table whose base is no
-    system, SpaceError where a disk is full.
+    A row that cannot be built or booted is a result too. Raises UserError for a table whose base is not a
+    valid system, SpaceError where a disk is full.
     """
     loaded = with_techniques(load_system(table.system), list(table.techniques))
     base = changed_system(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
@@ -47,7 +47,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     systems = {"": base}
     found: dict[str, RowResult] = {}
     here: dict[str, str] = {}
-    # What the reference shows is needed for the others.
+    # The reference row's boot is needed for the others.
     ordered = sorted(table.rows, key=lambda name: name != table.reference)
     for number, name in enumerate(ordered, start=1):
         tell(f"{table.id}, row {number} of {len(table.rows)}: {name}")
@@ -58,7 +58,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
             told = known.get(row.on) or known.get(table.reference, ())
             made = systems[name] = system_of_row(systems[row.on], row, told)
             run = bench.measured(made, boots_on, table.until)
-            # What did not come to its end was not counted.
+            # A boot that did not reach its end has no counts.
             reached = run.boots[0].info.complete
             seen = view(bench.store, run, board=looks_on, core=core if reached else None)
             here = here or here_of(run.info, looks_on, core, table.board.core_changes if table.board else ())
@@ -81,9 +81,9 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
 
 
 def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
-    """The board to boot on, and the one whose devices the boot is looked at with.
+    """The board to boot on, and the one whose devices the boot is viewed with.
 
-    What a card costs is worked out afterwards, so that another card needs no boot of its own.
+    The cost of a card is computed afterwards, so that another card needs no boot of its own.
     """
     if not other:
         return board, board
@@ -100,7 +100,7 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
 
 
 def core_of(other: OtherBoard | None) -> Core | None:
-    """The core whose caches and memory a table wants, if it does."""
+    """The core whose caches and memory a table needs, if any."""
     if not other or not other.core:
         return None
     core = load_core(other.core)
@@ -108,13 +108,13 @@ def core_of(other: OtherBoard | None) -> Core | None:
 
 
 def changed_system(loaded: LoadedSystem, changes: Mapping[str, Change], name: str) -> LoadedSystem:
-    """The system with changes (who wants it -> change), under another name."""
+    """The system with changes (their origin -> change), under another name."""
     return LoadedSystem(msgspec.structs.replace(apply(loaded.system, changes), name=name), loaded.path)
 
 
 def system_of_row(base: LoadedSystem, row: Row, known: Sequence[Recorded]) -> LoadedSystem:
-    """The system of a row. Raises UserError where it takes a technique and there is no boot to fill in
-    its values from."""
+    """The system of a row. Raises UserError where it uses a technique and there is no boot to fill in its
+    values from."""
     made = with_bases(base, list(row.base_of))
     if row.techniques:
         if not known:
@@ -126,8 +126,8 @@ def system_of_row(base: LoadedSystem, row: Row, known: Sequence[Recorded]) -> Lo
 def by_what_is_known(
     base: LoadedSystem, known: Sequence[Recorded], techniques: Sequence[str]
 ) -> LoadedSystem:
-    """A system with techniques; their values are those of the newest boot that shows them, as a quiet kernel
-    says nothing of its calibration any more. `known`: newest first. Raises UserError where no boot does."""
+    """A system with techniques; their values come from the newest boot that shows them, as a quiet kernel
+    no longer prints its calibration. `known`: newest first. Raises UserError where no boot does."""
     *newest, first = known
     for one in newest:
         with contextlib.suppress(UserError):
@@ -138,10 +138,10 @@ def by_what_is_known(
 def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
     complete = seen.boot.info.complete
     values, problems = {}, [] if complete else [seen.boot.info.message]
-    # Of a row that others are compared with also what is compared, published of it or not.
+    # For a row that others are compared with, also what is compared, even if not published for it.
     compared = pairs(table, Result(table.id, "", "", {}, {}))
     wanted = {*table.rows[name].published, *(pair.measure for pair in compared if pair.against == name)}
-    # What was built has its size whatever comes of booting it.
+    # What was built has a size even if it does not boot.
     told = (key for key, measure in table.measures.items() if complete or measure.kind == "parts")
     for key in (key for key in told if key in wanted):
         try:
@@ -154,7 +154,7 @@ def _row(table: Table, name: str, run: StoredRun, seen: View) -> RowResult:
 def here_of(
     info: RunInfo, board: Board, core: Core | None, core_changes: Sequence[str] = ()
 ) -> dict[str, str]:
-    """On what something was run, in words: by what it is of."""
+    """What something was run on, in words: by aspect."""
     tick, card = board.tick_ns, board.card
     flat = f"{tick} ns an instruction, no caches"
     rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6

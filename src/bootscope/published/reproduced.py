@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What published tables came to when they were last run here: small data, written by tools/reproduce.py."""
+"""The results of published tables when they were last run here: small data, written by tools/reproduce.py."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ RESULTS = Path(__file__).parent / "reproduced"
 
 
 class Value(msgspec.Struct, frozen=True):
-    """A value in ns or bytes; `split` says of a time what it went into (cpu_ns, storage_ns, ...), where
-    that is known."""
+    """A value in ns or bytes; `split` divides a time into its parts (cpu_ns, storage_ns, ...), where they are
+    known."""
 
     value: int
     split: dict[str, int] = {}
 
 
 class RowResult(msgspec.Struct, frozen=True):
-    """What came of a row: its recording and the values by measure, or why there are none."""
+    """The result of a row: its recording and the values by measure, or why there are none."""
 
     run_id: str = ""
     error: str = ""
@@ -27,7 +27,7 @@ class RowResult(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came of a table. `here` says on what: board, card, kernel, compiler and so on, in words."""
+    """The result of a table. `here` says what it was run on: board, card, kernel, compiler and so on."""
 
     table: str
     date: str
@@ -37,6 +37,6 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def result(name: str) -> Result | None:
-    """What came of a table; None for one that has not been run."""
+    """The result of a table; None for one that has not been run."""
     path = RESULTS / f"{name}.json"
     return msgspec.json.decode(path.read_bytes(), type=Result) if path.exists() else None

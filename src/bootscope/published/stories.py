@@ -17,16 +17,17 @@ from bootscope.techniques.model import Figure, figures
 SCHEMA = 1
 STORIES = Path(__file__).parent / "stories"
 START = "start"
-"""The name of the system before its first step, among what came of a story."""
+"""The name of the system before its first step, in the results of a story."""
 
 
 class Step(Setting, frozen=True):
-    """A step: what is done to the system that the step before it left.
+    """A step: changes to the system that results from the previous step.
 
-    `techniques` (`ID`, `ID=WAY`) first, then `change`; `core_changes` are told as to `what-if`, and stay.
-    `published`: the figure of what the boot then took, or of what it saved. `left_out`: why it cannot be done
-    here; then nothing is built, and what it saved there is not counted. `why`: what makes our saving another.
-    `functions`: what the published figure is the time of, as `record --probe` takes it; empty: of the boot.
+    `techniques` (`ID`, `ID=RECIPE`) first, then `change`; `core_changes` are written as for `what-if`, and
+    stay. `published`: the figure of the boot time after it, or of its saving. `left_out`: why it cannot be
+    done here; then nothing is built, and its published saving is not counted. `why`: why our saving is
+    different. `functions`: functions whose time the published figure is, as for `record --probe`; empty: the
+    whole boot.
     """
 
     title: str
@@ -45,22 +46,22 @@ class Step(Setting, frozen=True):
 
     @property
     def published_change_ns(self) -> float | None:
-        """What the step was published to change, below 0 for a saving; None where nobody published it."""
+        """The published change by the step, negative for a saving; None where it was not published."""
         told = published(self.figure, None) if self.figure else None
         return told.change if told else None
 
     @property
     def published_ns(self) -> float | None:
-        """What the boot was published to take after the step; None where only the saving was."""
+        """The published boot time after the step; None where only the saving was published."""
         figure = self.figure
         return None if figure is None or is_change(figure) else amount(figure.value, figure.unit)
 
 
 class Story(Setting, frozen=True):
-    """A story. `base` is the change that makes the published first system of `system`, after `techniques`
-    that it had from the start; `first` the figure of what that took, empty where nobody published it.
-    `until`: the milestone up to which is booted; empty: the system's last. `differs`: what is not as it was
-    there; `why`: what that makes of the times.
+    """A story. `base` is the change that makes the published first system out of `system`, after `techniques`
+    that it had from the start; `first` the figure of its boot time, empty where it was not published.
+    `until`: the last milestone to boot to; empty: the system's last. `differs`: what is different from the
+    published system; `why`: the effect of that on the times.
     """
 
     schema: int
@@ -78,13 +79,13 @@ class Story(Setting, frozen=True):
 
     @property
     def first_ns(self) -> float | None:
-        """What the first boot was published to take."""
+        """The published time of the first boot."""
         figure = figures()[self.first] if self.first else None
         return amount(figure.value, figure.unit) if figure else None
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions that published figures are the time of, to be watched in every boot."""
+        """The functions whose times are published figures, to be watched in every boot."""
         return tuple(dict.fromkeys(name for step in self.steps.values() for name in step.functions))
 
     def figure_ids(self) -> list[str]:

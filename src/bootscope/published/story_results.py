@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stories came to when they were last run here: small data, written by tools/stories.py."""
+"""The results of stories when they were last run here: small data, written by tools/stories.py."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ RESULTS = Path(__file__).parent / "story_results"
 
 
 class StepResult(msgspec.Struct, frozen=True):
-    """What came of a step: its recording and times in ns, or why there are none.
+    """The result of a step: its recording and times in ns, or why there are none.
 
     `total_ns`: from power-on to the story's milestone; `phases_ns` and `split_ns` (cpu_ns, storage_ns, ...)
-    each add up to it. `functions_ns`: what the functions took that the story watches.
+    each add up to it. `functions_ns`: the times of the functions that the story watches.
     """
 
     run_id: str = ""
@@ -26,7 +26,7 @@ class StepResult(msgspec.Struct, frozen=True):
 
 
 class StoryResult(msgspec.Struct, frozen=True):
-    """What came of a story: of its start and of each step that was done. `here` says on what, in words."""
+    """The result of a story: of its start and of each completed step. `here`: what it ran on, in words."""
 
     story: str
     date: str
@@ -36,6 +36,6 @@ class StoryResult(msgspec.Struct, frozen=True):
 
 
 def story_result(name: str) -> StoryResult | None:
-    """What came of a story; None for one that has not been run."""
+    """The result of a story; None for one that has not been run."""
     path = RESULTS / f"{name}.json"
     return msgspec.json.decode(path.read_bytes(), type=StoryResult) if path.exists() else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a story on the emulated board: each step is built upon the one before, booted and measured."""
+"""Runs a story on the emulated board: each step builds on the previous one, is booted and measured."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from bootscope.system.load import LoadedSystem, load_system
 
 @dataclass(frozen=True)
 class _Stage:
-    """How far a story is: the system, what the boots up to it showed, newest first, and what was changed of
-    the core."""
+    """The state of a story: the system, what the boots up to it showed, newest first, and the changes to the
+    core."""
 
     system: LoadedSystem
     known: tuple[Recorded, ...]
@@ -36,9 +36,9 @@ class _Stage:
 
 
 def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> StoryResult:
-    """Runs a story. What was measured before is taken from the store.
+    """Runs a story. Earlier measurements are taken from the store.
 
-    A step that cannot be built or booted is a result too: the next one is done to what was there before it.
+    A step that cannot be built or booted is a result too: the next one then changes the system before it.
     Raises UserError where the first system cannot be booted, SpaceError where a disk is full.
     """
     loaded = with_techniques(load_system(wanted.system), list(wanted.techniques))
@@ -80,8 +80,8 @@ class _Runner:
         self.boots_on, self.looks_on = boards(board, wanted.board)
 
     def booted(self, system: LoadedSystem, core_changes: tuple[str, ...]) -> tuple[StoredRun, View]:
-        """The system's recording, and what it shows on the story's core as it was changed. Raises UserError
-        where it does not get there."""
+        """The system's recording, and what it shows on the story's core with changes. Raises UserError where
+        it does not reach the milestone."""
         run = self.bench.measured(system, self.boots_on, self.wanted.until)
         if not run.boots[0].info.complete:
             raise UserError(run.boots[0].info.message)
@@ -89,7 +89,7 @@ class _Runner:
         return run, view(self.bench.store, run, board=self.looks_on, core=core)
 
     def after(self, stage: _Stage, step: Step) -> tuple[_Stage, StepResult]:
-        """The stage after a step, and what came of it. Raises UserError where it does not get there."""
+        """The stage after a step, and its result. Raises UserError where it does not reach the milestone."""
         known = stage.known
         system = by_what_is_known(stage.system, known, step.techniques) if step.techniques else stage.system
         system = changed_system(system, {"the step": step.change}, stage.system.system.name)
@@ -101,7 +101,7 @@ class _Runner:
 
 
 def _limits(limits: Limits, wanted: Story, core: Core | None) -> Limits:
-    """What is recorded of each boot of a story."""
+    """What is recorded in each boot of a story."""
     return replace(limits, timing=(core,) if core else limits.timing, probes=wanted.functions)
 
 
@@ -114,6 +114,6 @@ def _result(run: StoredRun, seen: View, wanted: Story) -> StepResult:
 
 
 def _functions_ns(seen: View) -> dict[str, int]:
-    """What each function took that was watched, all its calls together; a call within a call is once."""
+    """The time of each watched function, over all its calls; nested calls are counted once."""
     sums, _ = probe_rows.view(seen.evidence)
     return {str(row["what"]): int(row["total_ns"] or 0) for row in sums.rows}

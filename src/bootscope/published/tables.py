@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published tables that can be run on the emulated board: what to build, and which figure to put beside."""
+"""Published tables for the emulated board: what to build, and which figures to compare with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = Path(__file__).parent / "tables"
 
 
 class Compared(StrEnum):
-    """What published figures are counted as: only times say how true a time is."""
+    """How comparisons with published figures are counted: only times show how accurate times are."""
 
     TIME = "times"
     COPY = "copies"
@@ -27,22 +27,22 @@ class Compared(StrEnum):
 
 
 END = "end"
-"""What a measure that goes on to the last milestone has for `until`."""
+"""The `until` of a measure that ends at the last milestone."""
 
 
 class Measure(Setting, frozen=True):
-    """What is measured of a boot or of its images; exactly one of these says how.
+    """What is measured in a boot or its images; exactly one of the first six fields after `title` is set.
 
-    `until`: time from power-on to the start of that phase, or to the end. `phases`: how long these take
-    together. `reading`: what the card takes to read the thing of that name. `function`: CPU time of a
-    function and of what it calls, as `show --view functions` calls it. `lines`: time from the first console
-    line with the one text to the next with the other. `parts`: bytes of images, added; of names with `|`
-    between them the first that there is.
-    `without`: functions, as `show` calls them, whose CPU time is not counted in the time up to or of phases,
-    because what they do is counted otherwise.
-    `why`: what makes a difference to be expected, where that is not what the table says of all.
-    `less_ns`: what the published times of it hold besides, taken off each of them; its source says where the
-    document tells that.
+    `until`: time from power-on to the start of that phase, or to the end. `phases`: the total time of these.
+    `reading`: the card's time for reading the thing of that name. `function`: CPU time of a function and the
+    functions that it calls, named as in `show --view functions`. `lines`: time from the first console line
+    with the one text to the next with the other. `parts`: total bytes of images; of names with `|` between
+    them, the first that exists.
+    `without`: functions, named as in `show`, whose CPU time is not counted in `until` or `phases`, because
+    their work is counted in another way.
+    `why`: why a difference is expected, where the reason is not the table's.
+    `less_ns`: a part of its published times that is subtracted from each of them; its source says where the
+    document states that.
     """
 
     title: str
@@ -58,30 +58,30 @@ class Measure(Setting, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The name of the setting that says how; empty for none or several."""
+        """The name of the field that is set; empty for none or several."""
         kinds = ("until", "phases", "reading", "function", "lines", "parts")
         used = [kind for kind in kinds if getattr(self, kind)]
         return used[0] if len(used) == 1 else ""
 
     @property
     def unit(self) -> str:
-        """What its values are counted in: `ns` or `bytes`."""
+        """The unit of its values: `ns` or `bytes`."""
         return "bytes" if self.parts else "ns"
 
     @property
     def compared(self) -> Compared:
-        """What a figure of it is counted as. What a card takes to read something is its size once more: by a
-        rate that was taken from published figures."""
+        """How its figures are counted. A card's time for reading something only shows the size again, as its
+        rate was taken from published figures."""
         return Compared.SIZE if self.parts else Compared.COPY if self.reading else Compared.TIME
 
 
 class Row(Setting, frozen=True):
     """A row: the base of the table, with the own bases of the techniques that `base_of` names, then with
-    techniques (`ID`, `ID=WAY`) and a change. `on`: a row above, whose system takes the place of the base.
+    techniques (`ID`, `ID=RECIPE`) and a change. `on`: a row above, whose system replaces the base.
 
     `against`: the row that it is compared with; empty: the table's reference.
-    `published`: measure -> ids of the figures that are put beside it. `less_ns`: by the id of such a figure
-    what it alone holds besides, and is taken off it; its source says where the document tells that.
+    `published`: measure -> ids of the figures to compare with. `less_ns`: by the id of such a figure, a part
+    of that figure alone that is subtracted; its source says where the document states that.
     """
 
     on: str = ""
@@ -94,8 +94,8 @@ class Row(Setting, frozen=True):
 
 
 class OtherBoard(Setting, frozen=True):
-    """What a table wants of the board: a card, a CPU of another speed, or the core profile of the published
-    board, whose caches and memory are modelled; `core_changes` of that are told as to `what-if`."""
+    """What a table changes in the board: a card, a CPU of another speed, or the core profile of the published
+    board, whose caches and memory are modelled; its `core_changes` are written as for `what-if`."""
 
     title: str
     core: str = ""
@@ -106,11 +106,11 @@ class OtherBoard(Setting, frozen=True):
 
 
 class Table(Setting, frozen=True):
-    """A table. `base` is the change of the system that all rows have, `techniques` what is applied before it,
-    such as one that makes the kernel as small as the published one; `reference` is the row that the
-    others are compared with. `until`: the milestone up to which is booted; empty: the system's last.
-    `differs`: what is not as it was there; `why`: what that makes of the figures. `left_out`: what of the
-    published table cannot be run here, and why.
+    """A table. `base` is the change to the system that all rows have, `techniques` are applied before it,
+    such as one that makes the kernel as small as the published one; `reference` is the row that the others
+    are compared with. `until`: the last milestone to boot to; empty: the system's last.
+    `differs`: what is different from the published system; `why`: the effect of that on the figures.
+    `left_out`: what of the published table cannot be run here, and why.
     """
 
     schema: int
@@ -129,7 +129,7 @@ class Table(Setting, frozen=True):
     left_out: tuple[str, ...] = ()
 
     def against(self, row: str) -> str:
-        """The row that a row is compared with; itself where that is the reference."""
+        """The row that a row is compared with; for the reference, itself."""
         return self.rows[row].against or self.reference
 
     def figure_ids(self) -> list[str]:
@@ -159,7 +159,7 @@ def _problem(t: Table, name: str) -> str:
     if (t.schema, t.id) != (SCHEMA, name):
         return f"expected schema {SCHEMA} and id '{name}'"
     if t.reference not in t.rows or t.rows[t.reference].techniques:
-        # It is run first, when there is no boot yet from which a technique could take its values.
+        # It runs first, when no boot exists yet that could provide values for a technique.
         return f"reference: expected a row without techniques, got '{t.reference}'"
     for key, m in t.measures.items():
         if problem := _problem_of_measure(m):
@@ -173,7 +173,7 @@ def _problem(t: Table, name: str) -> str:
 
 
 def _problem_of_row(t: Table, key: str, above: Collection[str]) -> str:
-    """What is wrong with a row, behind its key; `above`: the names of those above it."""
+    """What is wrong with a row, after its key; `above`: the names of the rows above it."""
     row = t.rows[key]
     if row.on not in above:
         return f".on: expected a row above, got '{row.on}'"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the product is for, as configuration."""
+"""The application, as configuration."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bootscope.core.settings import Setting
 class Configured(Setting, frozen=True, kw_only=True):
     """A program whose source tree has a configure script and a makefile of its own.
 
-    `source`: a name under [sources]. `options`: of the configure script; ``{prefix}`` is what the
-    names of the cross compiler's tools begin with, ``{triplet}`` the same without its last character.
-    `makes`: what make is asked for, and the program's path in the folder that it is built in.
+    `source`: a name under [sources]. `options`: for the configure script; ``{prefix}`` stands for the prefix
+    of the cross tools' names, ``{triplet}`` for the same without its last character.
+    `makes`: the target for make, and the program's path in the build folder.
     """
 
     source: str
@@ -22,12 +22,12 @@ class Configured(Setting, frozen=True, kw_only=True):
 
 
 class Application(Setting, frozen=True):
-    """What the product is for: C sources in a folder beside the system file, and its process name.
+    """The application: C sources in a folder beside the system file, and its process name.
 
-    `sources`: empty where the program is `configured`, or is not compiled: the packages of the root file
-    system have it (`path`).
-    `libc`: ``glibc``, or ``musl`` (linked statically), made from the source that `libc_source` names.
-    `strip`: without symbols and debug information.
+    `sources`: empty where the program is `configured`, or where the packages of the root file system contain
+    it (`path`) and nothing is compiled.
+    `libc`: ``glibc``, or ``musl`` (linked statically), built from the source that `libc_source` names.
+    `strip`: removes symbols and debug information.
     """
 
     process: str

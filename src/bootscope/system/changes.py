@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes to a system: typed edits that can be put together, shown, and written out.
+"""Changes to a system: typed edits that can be combined, shown, and written out.
 
-A change never alters a system; it gives a new one. What it touches is told as *claims*, so that two
-changes that want different things of the same setting can be told apart from two that go together.
+A change never alters a system; it gives a new one. What it touches is listed as *claims*, so that changes
+that conflict over one setting can be distinguished from changes that are compatible.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ TREES = ("kernel", "uboot", "busybox")
 class Change(Setting, frozen=True):
     """An edit of a system. Every part may be left out.
 
-    `kernel`, `uboot`, `busybox`: Kconfig symbols without ``CONFIG_``. `kernel_wishes`: those that give way
-    to what others want, and need not land.
-    `command_line`: words added to the kernel's command line; one with the same name before the `=` is
-    replaced. `command_line_drop`: names of words taken out.
+    `kernel`, `uboot`, `busybox`: Kconfig symbols without ``CONFIG_``. `kernel_wishes`: symbols that give way
+    to what others want and need not take effect.
+    `command_line`: words added to the kernel's command line, replacing words with the same name before the
+    `=`. `command_line_drop`: names of words to remove.
     `write`: files of the root file system by path, as text. `link`: symbolic links by path. `remove`:
-    patterns of paths taken out.
-    `compiler_options`, `compiler_options_drop`: of the application.
+    patterns of paths to remove.
+    `compiler_options`, `compiler_options_drop`: for the application.
     `settings`: other settings by their name in the system file, for example ``rootfs.filesystem``; "none"
-    for the section ``initramfs`` takes it out, "..." in a list is what is in it already.
+    removes the section ``initramfs``, "..." in a list stands for the items already in it.
     """
 
     kernel: Symbols = {}
@@ -53,22 +53,22 @@ class Change(Setting, frozen=True):
     settings: Settings = {}
 
     def __post_init__(self) -> None:
-        """Raises ValueError where a path is to be a file and a link."""
+        """Raises ValueError where a path is to be both a file and a link."""
         if both := sorted(self.write.keys() & self.link.keys()):
             raise ValueError(f"{printable(both[0])} is in both write and link")
 
     @property
     def from_nothing(self) -> bool:
-        """Whether the kernel's configuration is begun anew, with all left out that is not asked for."""
+        """Whether the kernel's configuration starts anew, without anything that is not asked for."""
         return self.settings.get("kernel.defconfig") == "allnoconfig"
 
     def symbols(self, tree: str) -> Symbols:
-        """All symbols for one of TREES, with those that need not land."""
+        """All symbols for one of TREES, with the wishes."""
         wishes = self.kernel_wishes if tree == "kernel" else {}
         return {**wishes, **getattr(self, tree)}
 
     def claims(self) -> dict[str, Value]:
-        """What the change wants of which setting: name -> value, None for "not there"."""
+        """The value that the change wants for each setting: name -> value, None for "not there"."""
         found: dict[str, Value] = {}
         for tree in TREES:
             symbols: Symbols = getattr(self, tree)
@@ -89,12 +89,12 @@ class Change(Setting, frozen=True):
 
 
 def word_name(word: str) -> str:
-    """What stands before the `=` of a word."""
+    """The part of a word before the `=`."""
     return word.partition("=")[0]
 
 
 def conflicts(changes: Mapping[str, Change]) -> list[tuple[str, str, str]]:
-    """Pairs of changes (by name) that want different things of one setting, and that setting."""
+    """Pairs of changes (by name) that want different values for a setting, and that setting."""
     claimed: dict[str, tuple[str, Value]] = {}
     found: list[tuple[str, str, str]] = []
     for name, change in changes.items():
@@ -107,7 +107,7 @@ def conflicts(changes: Mapping[str, Change]) -> list[tuple[str, str, str]]:
 
 
 def _removed_but_written(changes: Mapping[str, Change]) -> list[tuple[str, str, str]]:
-    """Files that one change writes and a pattern of another takes out."""
+    """Files that one change writes and that match a pattern that another one removes."""
     return [
         (one, other, f"file {path}")
         for one, writing in changes.items()
@@ -123,15 +123,15 @@ def _removed_but_written(changes: Mapping[str, Change]) -> list[tuple[str, str, 
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a pattern matches the path or a folder that it lies in."""
+    """Whether a pattern matches the path or one of its parent folders."""
     names = [path, *(str(folder) for folder in PurePosixPath(path).parents[:-1])]
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def apply(system: System, changes: Mapping[str, Change]) -> System:
-    """The system with all the changes, in their order.
+    """The system with all the changes, applied in order.
 
-    Raises UserError when two of them conflict, or one names a setting that a system does not have.
+    Raises UserError when two of them conflict, or one names a setting that systems do not have.
     """
     clashing = conflicts(changes)
     if clashing:
@@ -143,12 +143,12 @@ def apply(system: System, changes: Mapping[str, Change]) -> System:
     refuse_configuring(system, changes)
     for change in changes.values():
         system = _applied(system, change)
-    # All settings at once: one change may add to a section that only another one begins.
+    # All settings at once: one change may add to a section that only another one creates.
     return _with_settings(system, [change.settings for change in changes.values() if change.settings])
 
 
 def refuse_configuring(system: System, changes: Mapping[str, Change]) -> None:
-    """Raises UserError where one of some changes configures something that is not compiled, nor will be."""
+    """Raises UserError where a change configures something that is not compiled even with the changes."""
     own = {"kernel" for change in changes.values() if change.settings.get("prebuilt.kernel") == ""}
     taken = [tree for tree in TREES if tree not in own and not builds(system, tree)]
     for name, change in changes.items():
@@ -189,18 +189,18 @@ def _applied(system: System, change: Change) -> System:
 
 
 def _left(there: Mapping[str, str], gone: tuple[str, ...], replaced: Iterable[str]) -> dict[str, str]:
-    """Files or links of a system but for those that patterns take out, and for paths that are replaced."""
+    """Files or links of a system without those that match a pattern in `gone` and those replaced."""
     return {p: text for p, text in there.items() if not matches(p, gone) and p not in replaced}
 
 
 def with_words(words: Iterable[str], added: Iterable[str], dropped: Iterable[str]) -> str:
-    """Words with others added: a word takes the place of all with its name, else it goes to the end."""
+    """Words with others added: a word replaces all that have its name, or else goes to the end."""
     new = {word_name(word): word for word in added}
     gone = {word_name(word) for word in dropped} - new.keys()
     kept: list[str] = []
     for word in words:
         name = word_name(word)
-        # A second one with a name that is replaced would win over the new one.
+        # A second word with a replaced name would override the new one.
         if name not in gone and not (name in new and new[name] in kept):
             kept.append(new.get(name, word))
     return " ".join([*kept, *(word for word in new.values() if word not in kept)])
@@ -214,18 +214,18 @@ _OWN_KEYS = {
     "rootfs.remove": "write it as remove",
     "application.compiler_options": "write it as compiler_options and compiler_options_drop",
 }
-"""Settings that other parts of a change are about, and which: so that conflicts between them are found."""
+"""Settings that have their own part of a change, so that conflicts over them are found -> that part."""
 
 
 NOTHING = "none"
 SAME = "..."
-"""In a list of a setting: all that is in it already."""
+"""In a list of a setting: all items already in it."""
 _MAY_LACK = ("initramfs",)
-"""Sections that a change may take out, by NOTHING in their place."""
+"""Sections that a change may remove, with NOTHING as their value."""
 
 
 def _whole(value: Any, there: Any) -> Any:
-    """A value; in a list, what is there already in the place of SAME, without what the list itself names."""
+    """A value; in a list, SAME is replaced by the items already there that the list itself does not name."""
     if not isinstance(value, tuple) or SAME not in value:
         return value
     found = [item for item in there if item not in value] if isinstance(there, list | tuple) else []

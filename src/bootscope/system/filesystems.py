@@ -16,9 +16,9 @@ DRIVERS = {
     "ubifs": "UBIFS_FS",
     "cramfs": "CRAMFS",
 }
-"""The kernel's symbol that has the code of each."""
+"""The kernel symbol of each one's driver."""
 
 
 def driver_of(name: str) -> str:
-    """The symbol for a kind that may be told more precisely, such as `squashfs-lz4`; empty for others."""
+    """The symbol for a kind, also for a variant such as `squashfs-lz4`; empty for others."""
     return next((symbol for kind, symbol in DRIVERS.items() if name.startswith(kind)), "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a system has of a display."""
+"""The display of a system."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from bootscope.core.settings import Setting
 class FrameBuffer(Setting, frozen=True):
     """A simple-framebuffer in reserved memory.
 
-    `changing`: rectangles (x, y, width, height in pixels) of the application's picture in which other things
-    may stand at each boot, such as a clock: a variant works whatever is there.
+    `changing`: rectangles (x, y, width, height in pixels) of the application's picture whose content may
+    differ between boots, such as a clock: a variant works whatever they show.
     """
 
     address: int
@@ -25,5 +25,5 @@ class FrameBuffer(Setting, frozen=True):
 
     @property
     def mode(self) -> str:
-        """What a PC's boot loader calls the mode of the graphics card: width, height and bits of a pixel."""
+        """The mode of the graphics card as a PC's boot loader writes it: width, height and bits per pixel."""
         return f"{self.width}x{self.height}x{self.stride_bytes // self.width * 8}"

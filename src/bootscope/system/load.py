@@ -58,9 +58,9 @@ INITRAMFS_PLACES = ("built-in", "external")
 INITRAMFS_COMPRESSIONS = ("none", "gzip", "lz4", "lzo", "xz", "zstd")
 
 _LONGEST_TEXT_BYTES, _MOST_FIELDS = 120, 4
-"""What the plugin can look for."""
+"""Limits of what the plugin can search for."""
 _MOST_BYTES = 16 << 20
-"""Of a TOML file."""
+"""The most a TOML file may have."""
 
 ON_THE_SCREEN = ("first-light", "first-frame")
 BUILT_IN_MILESTONES = (*MILESTONES, *ON_THE_SCREEN)
@@ -109,13 +109,13 @@ def load_system(name: str) -> LoadedSystem:
 
 
 def folders_beside(system: System) -> dict[str, str]:
-    """The folders that a system names: key -> name, relative to the system's file or a whole path."""
+    """The folders that a system names: key -> name, relative to the system's file or absolute."""
     sources = system.application.sources
     return {"rootfs.overlay": system.rootfs.overlay, **({"application.sources": sources} if sources else {})}
 
 
 def is_tree_file(path: Path) -> bool:
-    """Whether a TOML file is the record of a tree of another build system; what cannot be read is none."""
+    """Whether a TOML file is the record of another build system's tree; False where it cannot be read."""
     return _kind(path) == "tree"
 
 
@@ -131,7 +131,7 @@ def _kind(path: Path) -> object:
 
 
 def _refuse_image(name: str) -> None:
-    """Raises UserError for an image with a name: nothing of it is built here."""
+    """Raises UserError when `name` is an image's: nothing of it is built here."""
     if _kind(Path(name) if name.endswith(".toml") else store_dir() / "images" / f"{name}.toml") == "image":
         raise UserError(
             f"{printable(name)} is an image that is built already: nothing of it is built here",
@@ -140,7 +140,7 @@ def _refuse_image(name: str) -> None:
 
 
 def _refuse_tree(name: str) -> None:
-    """Raises UserError for what was imported from another build system: that is no system of ours."""
+    """Raises UserError when `name` is a tree imported from another build system, not a bootscope system."""
     if is_tree_file(Path(name) if name.endswith(".toml") else store_dir() / "trees" / f"{name}.toml"):
         raise UserError(
             f"{printable(name)} was imported from another build system: it cannot boot on the emulated board",
@@ -149,18 +149,18 @@ def _refuse_tree(name: str) -> None:
 
 
 def milestones(system: System, loader: Loader) -> list[str]:
-    """The milestones this system has with a boot loader: those seen from outside, and those it declares."""
+    """A system's milestones with a boot loader: observed from outside, or declared."""
     there = {stage.milestone for stage in loader.stages}
     return [*(m for m in built_in(system) if m in there or m not in MILESTONES), *system.milestones]
 
 
 def built_in(system: System) -> list[str]:
-    """The milestones that are seen from outside."""
+    """The milestones that are observed from outside."""
     return [m for m in BUILT_IN_MILESTONES if m not in ON_THE_SCREEN or system.framebuffer]
 
 
 def check_system(system: System, path: Path) -> None:
-    """Raises UserError for values that cannot be together."""
+    """Raises UserError for values that are invalid together."""
 
     def require(good: bool, key: str, expected: str) -> None:
         if not good:
@@ -201,7 +201,7 @@ def check_system(system: System, path: Path) -> None:
 
 
 def _check_loader(system: System, require: Callable[[bool, str, str], None]) -> None:
-    """Of the boot loader, and of what comes before it."""
+    """Checks the boot loader and the programs before it."""
     uboot = system.uboot
     sources = uboot.files or source_edits.of(uboot.edits)
     used = bool(uboot.script or uboot.environment or sources or uboot.config or uboot.defconfig)
@@ -233,7 +233,7 @@ def _check_milestone(key: str, milestone: Milestone, require: Callable[[bool, st
 
 
 def _choices(system: System) -> Iterator[tuple[str, str, Collection[str]]]:
-    """(key, value, what it may be) of all that is chosen from a list."""
+    """(key, value, allowed values) of every setting with a fixed list of values."""
     yield "rootfs.filesystem", system.rootfs.filesystem, DRIVERS
     yield "kernel.image", system.kernel.image, KERNEL_IMAGES
     yield "kernel.packed", system.kernel.packed, KERNEL_PACKINGS
@@ -281,7 +281,7 @@ def _check_card(system: System, require: Callable[[bool, str, str], None]) -> No
 
 
 def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -> None:
-    """What is compiled needs a configuration to begin with; what is not cannot be configured."""
+    """Checks that what is compiled has a configuration, and that nothing prebuilt is configured."""
     prebuilt, compiler = system.prebuilt, toolchain(system)
     known = not compiler or compiler in system.sources
     require(known, "toolchain", f"a name under [sources], got '{compiler}'")
@@ -318,9 +318,9 @@ def _check_prebuilt(system: System, require: Callable[[bool, str, str], None]) -
 
 
 PIXEL_BYTES = {"a8r8g8b8": 4, "x8r8g8b8": 4, "r5g6b5": 2}
-"""Frame buffer formats that can be shown, and how long a pixel is."""
+"""Frame buffer formats that can be shown, and the bytes of one pixel."""
 COLOUR_BITS = {"a8r8g8b8": 0xFFFFFF, "x8r8g8b8": 0xFFFFFF, "r5g6b5": 0xFFFF}
-"""Which bits of a pixel are its colour: where none of them is set, it is black."""
+"""The colour bits of a pixel: where none of them is set, it is black."""
 
 
 def _check_source(name: str, source: Source, path: Path) -> None:

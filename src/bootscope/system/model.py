@@ -18,7 +18,7 @@ SCHEMA = 1
 COMPRESSED_IMAGE = "zImage"
 """The kernel image that unpacks itself."""
 UNPACKING_IMAGES = (COMPRESSED_IMAGE, "bzImage")
-"""All that do; the second is that of a PC."""
+"""All images that unpack themselves; the second is a PC's."""
 
 XIP_IMAGE = "xipImage"
 """The kernel image that runs where it is stored, in flash."""
@@ -28,18 +28,19 @@ Symbols = dict[str, str | int | bool]
 
 
 class Environment(Setting, frozen=True):
-    """What U-Boot finds stored: its own defaults but for `variables`; `size_bytes` is its CONFIG_ENV_SIZE."""
+    """U-Boot's stored environment: its defaults plus `variables`; `size_bytes` is its CONFIG_ENV_SIZE."""
 
     variables: dict[str, str]
     size_bytes: int
 
 
 class UBoot(Setting, frozen=True, kw_only=True):
-    """The boot loader: configuration, and the script that it finds on the boot partition. Without a `source`
-    there is none: the emulator starts the kernel. `falcon`: the SPL loads Linux by itself, from
-    `card.raw_sector` or, where that is 0, from files of the boot partition; U-Boot is only the way back. With
-    Trusted Firmware-A it is BL2 that does so, from sectors. `environment`: as `saveenv` stores it there.
-    `files` (path in U-Boot's tree -> text) are put over its sources; `edits` change places of them.
+    """The boot loader: its configuration, and the script that it finds on the boot partition. Without a
+    `source` there is none: the emulator starts the kernel. `falcon`: the SPL itself loads Linux, from
+    `card.raw_sector` or, where that is 0, from files of the boot partition; U-Boot proper is only the
+    fallback. With Trusted Firmware-A, BL2 does so, from sectors. `environment`: as `saveenv` stores it on
+    that partition. `files` (path in U-Boot's tree -> text) replace or add sources; `edits` change places in
+    them.
     """
 
     source: str = ""
@@ -55,8 +56,9 @@ class UBoot(Setting, frozen=True, kw_only=True):
 class Firmware(Setting, frozen=True, kw_only=True):
     """Programs before the boot loader that have sources of their own, as the board's boot loader needs them.
 
-    `platform` and `options` are for their make. Where the board begins in flash, that has `flash_bytes`, the
-    first program at its beginning, and at `package_at` the package of all others, the boot loader among them.
+    `platform` and `options` are for their make. A board that starts from flash has `flash_bytes` of it, with
+    the first program at its beginning and, at `package_at`, the package of all others, the boot loader among
+    them.
     """
 
     source: str
@@ -69,21 +71,21 @@ class Firmware(Setting, frozen=True, kw_only=True):
 class Kernel(Setting, frozen=True, kw_only=True):
     """The kernel: configuration, device tree, command line, and where it is loaded.
 
-    `wishes` are symbols like those of `config`, for what cannot be sure to be had: they are set before
-    `config` has its say, and not checked.
+    `wishes` are symbols like those of `config` that may not be available: they are set before those of
+    `config`, and not checked.
     `memory_address` and `memory_bytes` say what Falcon mode must tell the kernel of the board's memory.
-    `image`: ``zImage`` (it unpacks itself), ``bzImage`` (so does that of a PC), ``Image`` (it is not
-    compressed) or ``xipImage`` (it runs where it is stored). `append_device_tree`: the
-    device tree, command line and all, follows the image in one file. `modules`: what the configuration makes
-    modules goes to /lib/modules of the root file system. `disabled_nodes`: paths of the device
-    tree that are marked as disabled. `uimage_address`: the image gets the
-    header of a legacy uImage and is moved to that address before it starts; 0: no header. `packed`: how an
-    ``Image`` is compressed for a boot loader that unpacks it (none, gzip, lz4, lzo, zstd).
-    `unpacker_options`: more options for the compiler of the decompressor in an image that unpacks itself.
-    `files` (path in the kernel's tree -> text) are put over its sources. `device_tree_cells` (node and
+    `image`: ``zImage`` (unpacks itself), ``bzImage`` (the same, of a PC), ``Image`` (not compressed) or
+    ``xipImage`` (runs where it is stored). `append_device_tree`: the device tree, with the command line,
+    follows the image in one file. `modules`: the modules that the configuration gives go to /lib/modules of
+    the root file system. `disabled_nodes`: paths of the device tree that are marked as disabled.
+    `uimage_address`: the image gets the header of a legacy uImage and is moved to that address before it
+    starts; 0: no header. `packed`: how an ``Image`` is compressed for a boot loader that unpacks it (none,
+    gzip, lz4, lzo, zstd).
+    `unpacker_options`: extra compiler options for the decompressor in an image that unpacks itself.
+    `files` (path in the kernel's tree -> text) replace or add sources. `device_tree_cells` (node and
     property of the device tree -> hexadecimal words, `true` for one without a value) are set in it.
     `function_order`: names of functions that are linked before all others, in this order. `probe_later`:
-    drivers can be told to put off their probe.
+    drivers can be told to defer their probe.
     """
 
     source: str
@@ -111,19 +113,19 @@ class Kernel(Setting, frozen=True, kw_only=True):
 
 
 class Prebuilt(Setting, frozen=True, kw_only=True):
-    """What is taken out of the sources of U-Boot, kernel and BusyBox as it is, because it is built already.
+    """What is taken prebuilt from the sources of U-Boot, kernel and BusyBox.
 
     `kernel` and `kernel_config` may be empty: then the kernel is compiled, from `kernel.source`. Paths are
-    those of the unpacked source; they may hold `*`, as where a version stands. `headers` names the sources
-    that hold the headers of that very kernel: without them, views lack what only the layout of its structures
-    tells. `modules` go into the root file system and the initramfs, by the names of their files;
-    `module_form`: as the package has them, or ``unpacked``, or ``unsigned``, which are unpacked as well.
-    `device_tree`: empty where the boot loader has the board's. `uboot`: empty where that alone is compiled.
-    `uboot_symbols`: the source with the unstripped programs of a GRUB, of the very same build.
-    `unpacker_symbols`: two sources, those of that very kernel and its compiler in packages for this computer.
-    `firmware` and `video`: of a PC, its BIOS and that of its graphics card, in the source called `firmware`.
-    `root`: the source of the packages that the root file system is made of, beside which BusyBox is for the
-    initramfs only.
+    those in the unpacked source; they may contain `*`, for example for a version. `headers` names the sources
+    with the headers of exactly that kernel: without them, views lack everything that needs the layout of its
+    structures. `modules` go into the root file system and the initramfs, by file name; `module_form`: as the
+    package has them, or ``unpacked``, or ``unsigned``, which are unpacked as well.
+    `device_tree`: empty where the boot loader has the board's. `uboot`: empty where only U-Boot is compiled.
+    `uboot_symbols`: the source with the unstripped programs of a GRUB, of exactly that build.
+    `unpacker_symbols`: two sources, those of exactly that kernel and its compiler in packages for this
+    computer. `firmware` and `video`: a PC's BIOS and that of its graphics card, in the source called
+    `firmware`. `root`: the source of the packages that the root file system is made of; BusyBox is then only
+    for the initramfs.
     """
 
     uboot: str = ""
@@ -142,7 +144,7 @@ class Prebuilt(Setting, frozen=True, kw_only=True):
 
 
 class BusyBox(Setting, frozen=True):
-    """The user land's programs: a configuration that BusyBox makes itself (`defconfig`: with nearly
+    """The basic programs: a configuration that BusyBox makes itself (`defconfig`: with nearly
     everything, or `allnoconfig`: with nothing) plus `config`. `libc`: as the application's, of its source."""
 
     source: str
@@ -152,17 +154,17 @@ class BusyBox(Setting, frozen=True):
 
 
 SQUASHFS_BLOCKS = tuple(1 << n for n in range(12, 21))
-"""The block sizes that SquashFS has, in bytes."""
+"""The block sizes of SquashFS, in bytes."""
 
 
 class RootFs(Setting, frozen=True):
     """The root file system: an overlay folder beside the system file, copied over BusyBox.
 
-    `files` (path -> text) and `links` (path -> target) are put over that; a text that begins with `#!` is
+    `files` (path -> text) and `links` (path -> target) go on top of that; a text that begins with `#!` is
     a program. What matches a pattern of `remove` is left out, unless it is one of those.
-    `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it. `font_cache`: what
-    fontconfig has found out of the fonts, as fc-cache makes it.
-    `volume`: ``ubi``, for a file system in a volume of UBI that does not need one. `block_bytes`: the
+    `library_cache`: /etc/ld.so.cache with the shared libraries, as ldconfig makes it. `font_cache`:
+    fontconfig's cache of the fonts, as fc-cache makes it.
+    `volume`: ``ubi``, to put a file system that does not need UBI into a volume of it. `block_bytes`: the
     block size of SquashFS, a power of two from 4096 to 1048576; unset: 131072, mksquashfs's default.
     """
 
@@ -186,7 +188,7 @@ class Initramfs(Setting, frozen=True):
 
     `place`: ``built-in`` (a part of the kernel image) or ``external`` (a file of the boot partition, with
     `compression` of its own: none, gzip, lz4, lzo, xz, zstd). `only`: patterns of paths of the root file
-    system that go in, all when empty. `files`, `links`: as those of the root file system, put over it;
+    system that go in; empty: all. `files`, `links`: like those of the root file system, put on top of it;
     `nodes`: devices by path, for example ``c 5 1``; /dev/console is always there.
     """
 
@@ -199,12 +201,12 @@ class Initramfs(Setting, frozen=True):
 
 
 class Card(Setting, frozen=True, omit_defaults=True):
-    """The SD card image; sizes and positions in 512-byte sectors, the size a power of two bytes.
+    """The SD card image; sizes and positions in 512-byte sectors, the whole size a power of two in bytes.
 
-    `loader_sector`: where the boot loader lies; 0: in the board's own memory, or in files of the card.
-    `raw_sector`: where device tree and kernel lie outside of all partitions, for Falcon mode; 0: nowhere.
-    `raw_kernel`: false leaves the kernel's place empty, as after a failed update. `argument_sectors`: so many
-    of the 256 sectors for the device tree there are read by the SPL; 0: all.
+    `loader_sector`: where the boot loader is; 0: in the board's own memory, or in files of the card.
+    `raw_sector`: where device tree and kernel are, outside of all partitions, for Falcon mode; 0: nowhere.
+    `raw_kernel`: false leaves the kernel's place empty, as after a failed update. `argument_sectors`: how
+    many of the 256 sectors for the device tree there the SPL reads; 0: all.
     `seed_sector`: a place for a seed of random numbers (`small_init.seed`); 0: none. `seed_left`: true for a
     card that has booted before and holds a seed, the same in each image: to measure, not to ship.
     """
@@ -225,11 +227,11 @@ class Card(Setting, frozen=True, omit_defaults=True):
 
 
 class Milestone(Setting, frozen=True):
-    """An event a user cares about: a text on the console, or `journal`: fields, as ``FIELD=value``, all of
-    which are in one record that a program sends to the journal.
+    """An event that a user cares about: a text on the console, or `journal`: fields, as ``FIELD=value``, that
+    are all in one record that a program sends to the journal.
 
-    `required`: a variant that does not come to it does not work, whatever it saves. For services: a text
-    that they print when they are ready, such as ``login:``.
+    `required`: a variant that does not reach it does not work, whatever it saves. For services: a text that
+    they print when they are ready, such as ``login:``.
     """
 
     console: str = ""
@@ -239,7 +241,7 @@ class Milestone(Setting, frozen=True):
 
 class System(Setting, frozen=True):
     """A system. `toolchain`: a source with the cross compiler of BusyBox and the application. `nand`: a chip
-    that the board does not have by itself; the root file system is in it."""
+    added to the board; it holds the root file system."""
 
     schema: int
     name: str
@@ -279,18 +281,18 @@ def builds_kernel(system: System) -> bool:
 
 
 def builds(system: System, tree: str) -> bool:
-    """Whether one of `kernel`, `uboot` and `busybox` is compiled, so that it can be configured."""
+    """Whether `kernel`, `uboot` or `busybox`, as named, is compiled, so that it can be configured."""
     compiled = {"kernel": builds_kernel, "uboot": builds_loader}
     return compiled[tree](system) if tree in compiled else not isinstance(system.prebuilt, Prebuilt)
 
 
 def has_bios(system: System) -> bool:
-    """Whether the board begins in firmware that is built already."""
+    """Whether the board starts in prebuilt firmware."""
     return isinstance(system.prebuilt, Prebuilt) and isinstance(system.prebuilt.firmware, str)
 
 
 def has_firmware(system: System) -> bool:
-    """Whether there are programs before the boot loader that a build makes or takes."""
+    """Whether a build compiles or takes programs that run before the boot loader."""
     return isinstance(system.firmware, Firmware) or has_bios(system)
 
 
@@ -303,5 +305,5 @@ def has_device_tree(system: System) -> bool:
 
 
 def has_modules(system: System) -> bool:
-    """Whether modules of the kernel go to the root file system."""
+    """Whether modules of the kernel go into the root file system."""
     return system.kernel.modules or (isinstance(system.prebuilt, Prebuilt) and bool(system.prebuilt.modules))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A raw NAND chip beside what a board has by itself: its sizes, its times, what is in it."""
+"""A raw NAND chip added to a board: its sizes, timing and content."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from bootscope.core.settings import Setting, Sourced
 
 IDENTITY_BYTES = 5
 UBOOT, DEVICE_TREE, KERNEL = "uboot", "device_tree", "kernel"
-"""Partitions that hold what they are called."""
+"""Partitions that hold what their names say."""
 ARGUMENT_BYTES = 0x10000
-"""What an SPL of U-Boot reads of the device tree that it gives to Linux: all of it must fit."""
+"""How much U-Boot's SPL reads of the device tree that it gives to Linux: all of it must fit."""
 TABLE_BLOCKS = 4
-"""At the end of a chip: where Linux keeps a table of its bad blocks (drivers/mtd/nand/raw/nand_bbt.c)."""
+"""At the end of a chip: where Linux keeps its table of bad blocks (drivers/mtd/nand/raw/nand_bbt.c)."""
 _SPARE_PER_1024 = 20
-"""Erase blocks of 1,024 that UBI keeps for those that go bad: Linux' CONFIG_MTD_UBI_BEB_LIMIT."""
+"""Of 1,024 erase blocks, how many UBI reserves to replace bad ones: Linux' CONFIG_MTD_UBI_BEB_LIMIT."""
 _SPARES = (64, 128)
-"""Bytes beside a page in which Linux has a place for a Hamming code."""
+"""Sizes of the spare area of a page, in bytes, for which Linux has a layout with a Hamming code."""
 
 
 class Nand(Setting, frozen=True, kw_only=True):
-    """A large-page NAND chip whose array lies in `address` and behind, in memory that nothing else uses.
+    """A large-page NAND chip whose array is in memory that nothing else uses, from `address` on.
 
-    `identity`: the bytes that it tells of itself, as hexadecimal text. Sizes in bytes are without the
-    `spare_bytes` beside each page. `cycle_ns`: of a command, an address or a byte on the bus. `bad_blocks`:
-    marked as such by the factory. `partitions`: name -> first block and number of blocks; that called `root`
-    has the root file system; from one called `uboot` the SPL loads U-Boot proper, and those called `kernel`
-    and `device_tree` hold what they are called. `flipped_bits`: (block, page of it, bit of that with its
-    spare bytes) that read other than they were written. `boots_before`: how many boots came before the
-    recorded ones, each of `boot_before_ns`, after which the power was cut: what they left is what it finds.
+    `identity`: its identity bytes, as hexadecimal text. Sizes in bytes do not include the `spare_bytes` of
+    each page. `cycle_ns`: for a command, an address or a byte on the bus. `bad_blocks`: marked as bad by the
+    factory. `partitions`: name -> first block and number of blocks; the one called `root` has the root file
+    system; from one called `uboot` the SPL loads U-Boot proper, and those called `kernel` and `device_tree`
+    hold what their names say. `flipped_bits`: (block, page in it, bit of that including the spare bytes) that
+    read differently from what was written. `boots_before`: the number of boots before the recorded ones;
+    power is cut after `boot_before_ns` of each, and the recorded boot finds what they left.
     """
 
     part: str
@@ -70,31 +70,31 @@ class Nand(Setting, frozen=True, kw_only=True):
 
     @property
     def array_bytes(self) -> int:
-        """All of the chip."""
+        """The whole chip, in bytes with the spare ones."""
         return self.raw_block_bytes * self.blocks
 
     @property
     def chip_node(self) -> str:
-        """The chip's node of the device tree."""
+        """The chip's node in the device tree."""
         return chip_node(self.address)
 
     @property
     def controller_node(self) -> str:
-        """Its controller's."""
+        """The node of its controller."""
         return self.chip_node.rpartition("/")[0]
 
     @property
     def ubi_spare_blocks(self) -> int:
-        """The erase blocks that UBI keeps for those that go bad."""
+        """The number of erase blocks that UBI reserves to replace bad ones."""
         return -(-self.blocks * _SPARE_PER_1024 // 1024)
 
     @property
     def root_bytes(self) -> int:
-        """The room for the root file system: the good blocks of its partition."""
+        """Room for the root file system, in bytes: the good blocks of its partition."""
         return len(self.good_blocks(self.root)) * self.erase_bytes
 
     def offset(self, partition: str) -> int:
-        """Where a partition begins, in bytes as the chip's users count them: without the spare bytes."""
+        """Where a partition begins, in bytes without the spare bytes, as users of the chip count them."""
         return self.partitions[partition][0] * self.erase_bytes
 
     def good_blocks(self, partition: str) -> list[int]:
@@ -104,7 +104,7 @@ class Nand(Setting, frozen=True, kw_only=True):
 
 
 def chip_node(address: int) -> str:
-    """The node of the device tree of a chip whose array lies at an address."""
+    """The device tree node of a chip whose array is at an address."""
     return f"/nand-controller@{address:x}/nand@0"
 
 
@@ -114,7 +114,7 @@ def nand_of(value: Nand | msgspec.UnsetType) -> Nand | None:
 
 
 def check_nand(nand: Nand, require: Callable[[bool, str, str], None]) -> None:
-    """Calls `require` with each condition that a chip's sizes must meet, the key and what is expected."""
+    """Calls `require` with each condition on a chip's sizes, its key and what is expected."""
     page, blocks = nand.page_bytes, nand.blocks
     good = len(nand.identity) == 2 * IDENTITY_BYTES and _hexadecimal(nand.identity)
     require(good, "nand.identity", f"{IDENTITY_BYTES} bytes as hexadecimal digits")
@@ -160,7 +160,7 @@ def _check_partitions(nand: Nand, require: Callable[[bool, str, str], None]) -> 
 
 
 def _told_sizes(byte: int) -> tuple[int, int, int]:
-    """Bytes of a page, beside a page and of a block, as the fourth byte of an identity tells them."""
+    """Bytes of a page, of its spare area and of a block, decoded from the fourth byte of an identity."""
     page = 1024 << (byte & 3)
     return page, page // 512 * (8 << (byte >> 2 & 1)), 65536 << (byte >> 4 & 3)
 

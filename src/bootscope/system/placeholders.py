@@ -28,13 +28,13 @@ ADDRESSES = {
 
 _TEXTS = ("command_line", "framebuffer_mode")
 FRAMEBUFFER_BY_LOADER = ("{framebuffer_address}", "{framebuffer_mode}")
-"""In the script of a boot loader that adds the frame buffer to the device tree that it has, or sets the mode
-of the graphics card."""
+"""In the script of a boot loader that adds the frame buffer to its own device tree, or sets the mode of the
+graphics card."""
 
 
 def boot_script(script: str, settings: Mapping[str, str]) -> str:
-    """The boot loader's script with command line and addresses put in; `settings` by their whole names.
-    What is known only when a card is made stays as it is."""
+    """The boot loader's script with command line and addresses filled in; `settings` are keyed by their full
+    names. Placeholders whose value is known only when a card is made stay."""
     for name in _TEXTS:
         script = script.replace(f"{{{name}}}", settings.get(SETTINGS[name], ""))
     for name, key in ADDRESSES.items():

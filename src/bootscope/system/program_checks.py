@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what a system says of its programs can be: of the application, and of a first program."""
+"""Checks of what a system says of its programs: the application, and a first program."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bootscope.system.small_init import SmallInit
 
 LIBCS = ("glibc", "musl")
 Require = Callable[[bool, str, str], None]
-"""Whether something is as it must be, its key, what is expected there."""
+"""Takes whether a value is valid, its key, and what is expected there."""
 
 
 def check_programs(system: System, require: Require) -> None:
-    """Has `require` judge each value; raises UserError for a small init that cannot be made."""
+    """Passes each value to `require`; raises UserError for a small init that cannot be made."""
     application = system.application
     if {application.libc, system.busybox.libc} - {LIBCS[0], msgspec.UNSET}:
         named = application.libc_source in system.sources
@@ -46,7 +46,7 @@ def _check_configured(
     system: System,
     require: Require,
 ) -> None:
-    """Of an application with a configure script of its own."""
+    """Checks an application with its own configure script."""
     named, key = configured.source in system.sources, "application.configured"
     require(named, f"{key}.source", f"a name under [sources], got '{printable(configured.source)}'")
     require(not application.sources, "application.sources", 'empty ("") beside [application.configured]')

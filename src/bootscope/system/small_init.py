@@ -17,15 +17,15 @@ _FLAGS = {
     "ro": 1, "nosuid": 2, "nodev": 4, "noexec": 8, "sync": 16, "remount": 32, "noatime": 1 << 10,
     "nodiratime": 1 << 11, "bind": 1 << 12, "relatime": 1 << 21, "strictatime": 1 << 24, "lazytime": 1 << 25,
 }  # fmt: skip
-"""Options of mount that are flags of the system call (sys/mount.h)."""
+"""Options of mount that are flags of the system call (sys/mount.h), and these flags."""
 _NOTHING = (
     "defaults", "rw", "suid", "dev", "exec", "async", "atime", "diratime", "auto", "nofail", "nouser",
     "_netdev",
 )  # fmt: skip
-"""Options that are so without being said, or mean something to the program `mount` only. All others are the
-file system's."""
+"""Options that are the default, or that concern only the program `mount`. All others are the file
+system's."""
 _PROGRAMS = ("loop", "noauto", "user", "users", "owner", "group", "offset", "sizelimit", "encryption")
-"""Options that only the program `mount` can do."""
+"""Options that only the program `mount` can carry out."""
 _NAMED = re.compile(r"(?:UUID|LABEL|PARTUUID|PARTLABEL|ID)=")
 _PART = re.compile(r"(\d{1,10}) ([1-9]\d{0,9}) (/\S.*)")
 _SEED = re.compile(r"(/dev/[\w-]+) ([1-9]\d{0,5})", re.ASCII)
@@ -36,11 +36,11 @@ _VARIABLE = re.compile(r"[A-Za-z_]\w*=.*")
 class SmallInit(Setting, frozen=True, kw_only=True):
     """A program at `path` of the root file system, for init= or rdinit=.
 
-    `mounts`: what it mounts, in their order, as lines of an fstab. `command`: the program that it becomes,
-    with its arguments, as a shell would be given them. `environment`: a line `NAME=VALUE` for each variable.
-    `read_ahead`: a line `OFFSET BYTES PATH` for each part of a file that a process of its own has the kernel
-    read meanwhile, in this order. `seed`: ``DEVICE SECTOR``, where on a card the boot before has left a seed
-    for the kernel's random numbers, and this one leaves the next (`card.seed_sector`).
+    `mounts`: what it mounts, in order, as lines of an fstab. `command`: the program that it becomes, with its
+    arguments, quoted as for a shell. `environment`: a line `NAME=VALUE` for each variable.
+    `read_ahead`: a line `OFFSET BYTES PATH` for each part of a file that a separate process makes the kernel
+    read meanwhile, in this order. `seed`: ``DEVICE SECTOR``, where on a card the previous boot has left a
+    seed for the kernel's random numbers, and this one leaves the next (`card.seed_sector`).
     `libc`: ``nolibc``, the headers in the kernel's tree (for a kernel that is compiled), or ``glibc``, linked
     statically.
     """
@@ -75,8 +75,8 @@ class FilePart:
 
 
 def mounts_of(lines: str) -> Iterator[Mount]:
-    """What lines of an fstab mount. Raises UserError for a line that is none, or that the system call alone
-    cannot do: a label or UUID for the device, an option such as `loop`, a path with a space."""
+    """The mounts in lines of an fstab. Raises UserError for an invalid line, or one that the system call
+    alone cannot carry out: a label or UUID for the device, an option such as `loop`, a path with a space."""
     for line in lines.splitlines():
         fields = line.split()
         if not fields or line.lstrip().startswith("#"):
@@ -95,7 +95,7 @@ def mounts_of(lines: str) -> Iterator[Mount]:
 
 
 def command(init: SmallInit) -> list[str]:
-    """The program that it becomes, with its arguments. Raises UserError where that is none."""
+    """The program that it becomes, with its arguments. Raises UserError where the command is invalid."""
     try:
         words = shlex.split(init.command) if "\0" not in init.command else []
     except ValueError as error:
@@ -108,7 +108,7 @@ def command(init: SmallInit) -> list[str]:
 
 
 def environment(init: SmallInit) -> list[str]:
-    """Its variables. Raises UserError for a line that sets none."""
+    """Its variables. Raises UserError for an invalid line."""
     found = [line for line in init.environment.splitlines() if line.strip()]
     for line in found:
         if not _VARIABLE.fullmatch(line):
@@ -117,7 +117,7 @@ def environment(init: SmallInit) -> list[str]:
 
 
 def parts_of(lines: str) -> Iterator[FilePart]:
-    """The parts of files that are read ahead. Raises UserError for a line that names none."""
+    """The parts of files that are read ahead. Raises UserError for an invalid line."""
     for line in filter(str.strip, lines.splitlines()):
         found = _PART.fullmatch(line)
         if not found or found[1] != str(int(found[1]) // PAGE_BYTES * PAGE_BYTES):
@@ -137,7 +137,7 @@ class SeedPlace:
 
 
 def seed_of(init: SmallInit) -> SeedPlace | None:
-    """Where the seed lies; None without one. Raises UserError for what is no place."""
+    """Where the seed is; None without one. Raises UserError for an invalid place."""
     if not init.seed:
         return None
     found = _SEED.fullmatch(init.seed)
@@ -150,7 +150,7 @@ def seed_of(init: SmallInit) -> SeedPlace | None:
 
 
 def check(init: SmallInit) -> None:
-    """Raises UserError for one that cannot be made."""
+    """Raises UserError for a small init that cannot be made."""
     if not re.fullmatch(r"(?:/[\w.+-]+)+", init.path) or ".." in init.path:
         raise UserError(
             f"small_init.path: expected a whole path of a file, got '{printable(init.path)}'",

@@ -9,7 +9,7 @@ from bootscope.core.settings import Setting
 
 
 class Archive(Setting, frozen=True):
-    """Where a source lies in Debian's archive: a file of a source package (`source` and `file`) or
+    """Where a source is in Debian's archive: a file of a source package (`source` and `file`) or
     a file inside a binary package (`package` and `member`)."""
 
     suite: str
@@ -20,10 +20,10 @@ class Archive(Setting, frozen=True):
 
 
 class Package(Setting, frozen=True):
-    """A binary package of Debian's archive, taken whole as it is.
+    """A binary package of Debian's archive, taken whole.
 
-    `follow`: from that package on to one that it depends on, whose name fits a pattern, and so on: what is
-    named after its version is found by what always has the same name.
+    `follow`: patterns, each for the name of a package that the one before depends on: the last one is taken.
+    So a package with a version in its name is found from one whose name is always the same.
     """
 
     suite: str
@@ -33,8 +33,8 @@ class Package(Setting, frozen=True):
 
 
 class PackageSet(Setting, frozen=True):
-    """Binary packages of Debian's archive with all that they depend on, as the archive's index says; without
-    what they only recommend."""
+    """Binary packages of Debian's archive with all their dependencies according to the archive's index,
+    without recommended packages."""
 
     suite: str
     architecture: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small changes of a source tree, as a system file names them."""
+"""Small changes to a source tree, as a system file names them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bootscope.core.settings import Setting
 
 
 class SourceEdit(Setting, frozen=True):
-    """In `file` of the tree `before` becomes `after`. `before` must be there exactly once."""
+    """In `file` of the tree, `before` becomes `after`. `before` must occur exactly once."""
 
     file: str
     before: str
@@ -21,12 +21,12 @@ class SourceEdit(Setting, frozen=True):
 
 
 def of(edits: Mapping[str, SourceEdit] | msgspec.UnsetType) -> Mapping[str, SourceEdit]:
-    """The edits of a setting that need not be there."""
+    """The edits of an optional setting."""
     return {} if isinstance(edits, msgspec.UnsetType) else edits
 
 
 def check(key: str, edits: Mapping[str, SourceEdit], require: Callable[[bool, str, str], None]) -> None:
-    """Requires of the edits at `key` that they name files of the tree, and what to look for in them."""
+    """Requires that the edits at `key` name files of the tree and text to search for in them."""
     for name, edit in edits.items():
         at = f"{key}.{printable(name)}"
         require(inside(edit.file), f"{at}.file", f"a path in the tree, got '{printable(edit.file)}'")

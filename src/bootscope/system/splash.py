@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shows a picture before the application does, as configuration."""
+"""A picture shown before the application's own, as configuration."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FORMS = (PPM, RAW, LZO, DRAWN)
 class Splash(Setting, frozen=True):
     """A picture for the frame buffer that a build puts at `path` of the root file system.
 
-    `form`: ``ppm`` (three bytes a pixel, as fbsplash reads it), ``raw`` (bytes as the frame buffer has them),
+    `form`: ``ppm`` (three bytes a pixel, as fbsplash reads it), ``raw`` (bytes as in the frame buffer),
     ``lzo`` (the same, compressed), or ``drawn``: a program that draws only what differs from the background.
-    What shows it is up to the start scripts. With a splash, `first-frame` counts what is drawn from the
+    The start scripts must show it. With a splash, `first-frame` counts what is drawn from the
     application's start on.
     """
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unit files of systemd as text: their settings, which file a name means, and what an image has of them.
+"""Unit files of systemd as text: their settings, which file a name refers to, and which an image has.
 
-Files are a mapping from the path in the image to the text, or for a link to `-> TARGET`. What generators
-write at boot is not among them.
+Files are a mapping from the path in the image to the text, or to `-> TARGET` for a link. Units that
+generators write at boot are not included.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import PurePosixPath
 
 ENABLED = "/etc/systemd/system"
 FOLDERS = (ENABLED, "/usr/local/lib/systemd/system", "/usr/lib/systemd/system")
-"""Where unit files lie, the first that has a name counts."""
+"""Folders of unit files; the first one that has a name counts."""
 LINK = "-> "
-"""What the text of a link begins with."""
+"""What the text of a link starts with."""
 KINDS = (
     "service",
     "socket",
@@ -35,12 +35,12 @@ _MASK = "/dev/null"
 _LONGEST_CHAIN = 8
 
 Settings = Mapping[tuple[str, str], tuple[str, ...]]
-"""(section, key) -> the values in order; one that was emptied begins anew."""
+"""(section, key) -> the values in order; an empty assignment discards the earlier ones."""
 
 
 @dataclass(frozen=True)
 class UnitFile:
-    """A unit as its files have it; `dropped_in`: what folders beside it add, as (key, unit)."""
+    """A unit as its files describe it; `dropped_in`: what folders beside it add, as (key, unit)."""
 
     name: str
     path: str
@@ -55,7 +55,7 @@ class UnitFile:
         ]
 
     def last(self, section: str, key: str, default: str = "") -> str:
-        """The value that counts where only one can."""
+        """The last value, for a key that can only have one."""
         return (self.settings.get((section, key)) or (default,))[-1]
 
 
@@ -65,7 +65,7 @@ def is_unit(name: str) -> bool:
 
 
 def settings(*texts: str) -> Settings:
-    """What files say, the later ones being drop-ins of the first."""
+    """The settings in a unit file and its drop-ins, which follow it."""
     found: dict[tuple[str, str], list[str]] = {}
     for section, key, value in (each for text in texts for each in _lines(text)):
         values = found.setdefault((section, key), [])
@@ -81,7 +81,7 @@ def _lines(text: str) -> Iterator[tuple[str, str, str]]:
     for raw in text.split("\n"):
         line = raw.strip()
         if line.startswith(("#", ";")):
-            continue  # also amid a line that goes on
+            continue  # also inside a continued line
         kept += line
         if kept.endswith("\\"):
             kept = kept[:-1] + " "
@@ -107,13 +107,13 @@ class UnitFiles:
         return sorted({path.name for path in places if str(path.parent) in FOLDERS and is_unit(path.name)})
 
     def unit(self, name: str) -> UnitFile | None:
-        """The unit of that name, or the one that it is another name of; None where no file is."""
+        """The unit of that name, or the one that this is an alias of; None where there is no file."""
         if name not in self._found:
             self._found[name] = self._read(name)
         return self._found[name]
 
     def real_name(self, name: str) -> str:
-        """What a name stands for: that of the file that a link leads to."""
+        """The unit that a name refers to: that of the file that a link points to."""
         for _ in range(_LONGEST_CHAIN):
             path = self._path(name)
             target = self.files.get(path, "")
@@ -126,7 +126,7 @@ class UnitFiles:
         return name
 
     def _path(self, name: str) -> str:
-        """The file that a name has, its own or that of its template; empty where there is none."""
+        """The file for a name, its own or its template's; empty where there is none."""
         for known in (name, template_of(name)):
             for folder in FOLDERS if known else ():
                 if f"{folder}/{known}" in self.files:
@@ -155,7 +155,7 @@ class UnitFiles:
         return ""
 
     def _beside(self, name: str, ending: str) -> Iterator[PurePosixPath]:
-        """What lies in the folders NAME.ending, by name: of those of one name the first folder's."""
+        """What the folders NAME.ending contain, by name; the first folder that has a name counts."""
         found: dict[str, PurePosixPath] = {}
         for known in (name, template_of(name)):
             for folder in FOLDERS if known else ():
@@ -183,25 +183,25 @@ class UnitFiles:
 
 
 def template_of(name: str) -> str:
-    """`getty@.service` for `getty@tty1.service`; empty for what is no instance."""
+    """`getty@.service` for `getty@tty1.service`; empty where the name is not an instance."""
     stem, _, kind = name.rpartition(".")
     before, at, instance = stem.partition("@")
     return f"{before}@.{kind}" if at and instance else ""
 
 
 def instance_of(name: str) -> str:
-    """`tty1` for `getty@tty1.service`; empty for what is no instance."""
+    """`tty1` for `getty@tty1.service`; empty where the name is not an instance."""
     return name.rpartition(".")[0].partition("@")[2]
 
 
 def instance_name(template: str, instance: str) -> str:
-    """The instance of a template; a name that is no template's as it is."""
+    """The name of an instance of a template; any other name is returned as it is."""
     stem, _, kind = template.rpartition(".")
     return f"{stem}{instance}.{kind}" if stem.endswith("@") else template
 
 
 def filled_in(words: Iterable[str], name: str) -> list[str]:
-    """Words of a unit with the specifiers that its name decides put in: %i, %I, %j, %n, %N, %p."""
+    """Words of a unit with the specifiers that depend on its name filled in: %i, %I, %j, %n, %N, %p."""
     stem = name.rpartition(".")[0]
     prefix, _, instance = stem.partition("@")
     known = {"i": instance, "I": unescaped(instance), "j": prefix.rpartition("-")[2], "n": name, "N": stem}
@@ -210,7 +210,7 @@ def filled_in(words: Iterable[str], name: str) -> list[str]:
 
 
 def unescaped(text: str) -> str:
-    """A path or text as it was before it became a part of a name: `-` for `/`, `\\x2d` for `-`."""
+    """A path or text as it was before it became part of a name: `/` for `-`, `-` for `\\x2d`."""
     parts = re.split(r"(\\x[0-9a-f]{2})", text)
     return "".join(
         chr(int(part[2:], 16)) if part.startswith("\\x") else part.replace("-", "/") for part in parts
@@ -224,7 +224,7 @@ def mount_name(path: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A path as a part of a unit's name."""
+    """A path, escaped as part of a unit's name."""
     found = []
     for at, character in enumerate(text):
         if character == "/":

@@ -10,7 +10,7 @@ from bootscope.techniques.model import Measured
 
 
 def error_percent(row: Measured) -> float | None:
-    """By how many percent of the measured saving the prediction lies above it (negative: below).
+    """How many percent of the measured saving the prediction is too high (negative: too low).
 
     None where one of the two is missing, or nothing was saved or lost.
     """
@@ -20,9 +20,9 @@ def error_percent(row: Measured) -> float | None:
 
 
 def median_error_percent(rows: Iterable[Measured], strict: bool = False) -> tuple[float, int] | None:
-    """(the median of the errors without their signs, of how many); None when there are none. When `strict`,
-    what saved or cost something without a prediction is off by 100 percent, as if none had been foreseen.
-    Predictions are of the whole boot: what makes another milestone sooner is not counted."""
+    """(the median of the absolute errors, their number); None when there are none. When `strict`, a technique
+    that saved or cost something without a prediction is off by 100 percent, as if zero had been predicted.
+    Predictions are for the whole boot: recipes with another milestone are not counted."""
     measured = [row for row in rows if row.saving_ns and not row.error and not row.milestone]
     found = (100.0 if strict and row.predicted_ns is None else error_percent(row) for row in measured)
     errors = [abs(error) for error in found if error is not None]

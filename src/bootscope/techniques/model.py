@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A technique: a known way to save boot time, with its words, its changes and its sources."""
+"""A technique: a known way to save boot time, with its description, its changes and its sources."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SCHEMA = 1
 HERE = Path(__file__).parent
 CATALOGUE = HERE / "catalogue"
 MEASURED = HERE / "measured.json"
-"""What techniques were worth on the reference system; written by tools/measure_techniques.py, as those beside
-it, `measured-*.json`, of techniques that this system cannot prove."""
+"""What techniques saved on the reference system; written by tools/measure_techniques.py, like the files
+beside it, `measured-*.json`, for techniques that this system cannot verify."""
 
 PHASES = (
     "hardware", "rom", "spl", "bootloader", "load", "decompress", "kernel", "filesystem", "init",
@@ -42,13 +42,13 @@ class Status(StrEnum):
 
 
 class Applies(Setting, frozen=True):
-    """When a technique's recipe is worth trying, beside that it would change anything; all must hold.
+    """When a technique's recipe is worth trying, if it would change anything; all conditions must hold.
 
     `kernel`, `uboot`, `busybox`: symbols with the value they must have in the configuration as built.
     `command_line`: words that must be there; `command_line_lacks`: names of words that must not.
-    `filesystem`: of the root. `settings`: settings with the value they must have. `files`: patterns of paths
-    of which the root file system must have at least one each. `compiler_options`: of the application;
-    `compiler_options_lack`: such as it must not have.
+    `filesystem`: of the root. `settings`: settings with the value they must have. `files`: patterns of paths;
+    each must match a path of the root file system. `compiler_options`: options that the application must
+    have; `compiler_options_lack`: options that it must not have.
     `shows`: something that a recorded boot must show (`INDICATORS` in inventory/indicators.py).
     """
 
@@ -68,11 +68,12 @@ class Applies(Setting, frozen=True):
 class Recipe(Setting, frozen=True):
     """How to carry a technique out: its change, and how its saving is predicted.
 
-    `predict` are changes that `bootscope what-if` knows, "left-out": of all that it changes, what leaves the
-    kernel is what counts, and "driver-parameters": what those come to (see audit/forecast.py). `base` makes a
-    system in which there is something to save, for a technique that the reference system follows already:
-    `try --own-base` begins from there.
-    `milestone`: what it makes sooner, where that is not what a boot is recorded until, which may come later.
+    `predict` are changes that `bootscope what-if` knows, "left-out" (only what the change removes from the
+    kernel counts) and "driver-parameters" (the effect of those; see audit/forecast.py). `base` makes a system
+    in which there is something to save, for a technique that the reference system already uses:
+    `try --own-base` starts from it.
+    `milestone`: the milestone that it makes earlier, where that is not the recording's last, which may be
+    later.
     """
 
     change: Change
@@ -84,11 +85,10 @@ class Recipe(Setting, frozen=True):
 
 
 class Scope(Setting, frozen=True):
-    """The systems that a technique is for, whatever a recipe of it asks beside; what is empty, or 0, is any.
+    """The systems that a technique is for, in addition to the conditions of its recipes; empty or 0: any.
 
-    `architectures`: names of arch/told.py. `inits`: of the system that starts everything else. `roots`: where
-    the root file system is. `least_cpus`, `most_cpus`: how many processors there must be. For `inits` and
-    `roots` see inventory/machine.py.
+    `architectures`: names of arch/told.py. `inits`: init systems. `roots`: where the root file system is.
+    `least_cpus`, `most_cpus`: the number of processors. For `inits` and `roots` see inventory/machine.py.
     """
 
     architectures: tuple[str, ...] = ()
@@ -104,9 +104,9 @@ class Scope(Setting, frozen=True):
 
 
 class Source(Setting, frozen=True):
-    """A public document that a technique is from, beside DOCUMENTS: `by` is its author or where it appeared,
-    `year` is 0 where that is not told. `figure`: what it says that this was worth, with the machine; empty
-    where it says nothing of that."""
+    """A public document that describes a technique, in addition to DOCUMENTS: `by` is its author or
+    publisher, `year` is 0 where unknown. `figure`: the saving that it states, with the machine; empty where
+    it states none."""
 
     title: str
     by: str
@@ -116,15 +116,15 @@ class Source(Setting, frozen=True):
 
     @property
     def words(self) -> str:
-        """As it is cited."""
+        """The citation."""
         return f"{self.by}, {self.title}" + (f", {self.year}" if self.year else "")
 
 
 class Technique(Setting, frozen=True):
-    """A technique. `recipes` is empty when bootscope does not carry it out by itself; `carried_out_by` names
-    what does so then for its part: other techniques, or the verb `trim`. `conflicts` may be told by either of
-    two; :func:`techniques` has them on both. `default`: the recipe of several that the id alone means; empty
-    for none. `refs` and `figures` are of DOCUMENTS, `sources` are others."""
+    """A technique. `recipes` is empty when bootscope does not carry it out by itself; `carried_out_by` then
+    names what does: other techniques, or the verb `trim`. `conflicts` may be given by one of the two
+    techniques; :func:`techniques` has them on both. `default`: the recipe of several that the id alone means;
+    empty for none. `refs` and `figures` refer to DOCUMENTS, `sources` are others."""
 
     schema: int
     id: str
@@ -170,7 +170,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """Two boots of a system, without and with a change: when each reached the milestone, in ns of board time,
-    and the two recordings. `error` says why there are none."""
+    and the two recordings. `error` says why there are no boots."""
 
     date: str
     works: bool = False
@@ -184,8 +184,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(Trial, frozen=True, kw_only=True):
-    """A recipe of a technique, alone, on the reference system or another `system`. `milestone`: that of the
-    recipe, if it has one of its own; then `later_ns` is by how much what was recorded until came later."""
+    """A recipe of a technique, alone, on the reference system or another `system`. `milestone`: the recipe's
+    own, if it has one; then `later_ns` is how much later the recording's last milestone came."""
 
     technique: str
     predicted_ns: int | None = None
@@ -195,15 +195,15 @@ class Measured(Trial, frozen=True, kw_only=True):
 
 
 class Together(Trial, frozen=True, kw_only=True):
-    """Recipes of several techniques in one build. `in_place` are those that an audit of the boot without them
-    proposes, and one of the boot with them does not."""
+    """Recipes of several techniques in one build. `in_place` are those that an audit proposes for the boot
+    without them but not for the boot with them."""
 
     techniques: tuple[str, ...]
     in_place: tuple[str, ...] = ()
 
 
 class Table(msgspec.Struct, frozen=True):
-    """What tools/measure_techniques.py writes: of techniques alone, and of several in one build."""
+    """What tools/measure_techniques.py writes: techniques alone, and several in one build."""
 
     command: str = ""
     system: str = ""
@@ -218,7 +218,7 @@ DOCUMENTS = {
     "003": "G. Clement, S. Polette, Boot time optimisation, about 2009",
     "004": "N. Mc Guire, Kernel boot-time optimization, 2006 or earlier",
 }
-"""What the first part of a figure's or a reference's id stands for."""
+"""The document for the first part of a figure's or a reference's id."""
 
 
 @functools.cache
@@ -230,8 +230,8 @@ def figures() -> dict[str, Figure]:
 
 @functools.cache
 def measured(folder: Path = HERE) -> dict[str, Measured]:
-    """What was measured by ourselves, by technique or `technique=recipe`: on the reference system, or where
-    that cannot prove it, on another one. `folder` has a table for each system."""
+    """Our own measurements, by technique or `technique=recipe`: on the reference system or, where that cannot
+    verify it, on another one. `folder` has a table for each system."""
     found: dict[str, Measured] = {}
     for row in measured_anywhere(folder):
         found.setdefault(row.technique, row)
@@ -240,7 +240,7 @@ def measured(folder: Path = HERE) -> dict[str, Measured]:
 
 @functools.cache
 def measured_anywhere(folder: Path = HERE) -> tuple[Measured, ...]:
-    """What was measured by ourselves, on all systems: those of the reference system first."""
+    """Our own measurements, on all systems: the reference system first."""
     return tuple(
         msgspec.structs.replace(row, system=table.system) for table in tables(folder) for row in table.rows
     )
@@ -248,13 +248,13 @@ def measured_anywhere(folder: Path = HERE) -> tuple[Measured, ...]:
 
 @functools.cache
 def tables(folder: Path = HERE) -> tuple[Table, ...]:
-    """What was measured, a table for each system: that of the reference system first."""
+    """Our own measurements, one table for each system: the reference system first."""
     paths = (folder / MEASURED.name, *sorted(folder.glob(f"{MEASURED.stem}-*.json")))
     return tuple(msgspec.json.decode(path.read_bytes(), type=Table) for path in paths if path.exists())
 
 
 def measured_of(found: Technique) -> list[Measured]:
-    """What was measured of a technique's recipes, in their order: the reference system first, then others."""
+    """The measurements of a technique's recipes, in their order: for each, the reference system first."""
     names = [found.id, *(f"{found.id}={recipe}" for recipe in found.recipes)]
     return [row for name in names for row in measured_anywhere() if row.technique == name]
 
@@ -275,7 +275,7 @@ def technique(name: str) -> Technique:
 def techniques(folder: Path = CATALOGUE) -> dict[str, Technique]:
     """All techniques of a folder by id, in the order of the phases they belong to, then by id.
 
-    Raises UserError for a file that is none, and for one that conflicts with what is not there.
+    Raises UserError for an invalid file, and for one that conflicts with a technique that does not exist.
     """
     found = [_read(folder, name) for name in names_in(folder)]
     pairs = {pair for t in found for other in t.conflicts for pair in ((t.id, other), (other, t.id))}
@@ -297,8 +297,8 @@ def _read(folder: Path, name: str) -> Technique:
 
 
 def in_order(specs: Iterable[str]) -> list[str]:
-    """Recipes of techniques (ID or ID=RECIPE) in one order, whatever the order that they come in: so that the
-    same techniques make the same system."""
+    """Recipes of techniques (ID or ID=RECIPE) in a fixed order, so that the same techniques make the same
+    system."""
     order = {name: number for number, name in enumerate(techniques())}
     return sorted(specs, key=lambda spec: (order.get(spec.partition("=")[0], len(order)), spec))
 

@@ -8,14 +8,14 @@ from bootscope.techniques.model import Figure, Measured, Technique, figures
 
 
 def saving(found: Technique) -> str:
-    """What was published, in a few words: as many figures as fit."""
+    """The published figures, briefly: the first two, and the number of others."""
     told = [figure_text(figures()[name]) for name in found.figures]
     told += [source.figure for source in found.sources if source.figure]
     return "; ".join(told[:2]) + (f"; {len(told) - 2} more" if len(told) > 2 else "")
 
 
 def figure_text(figure: Figure) -> str:
-    """A figure in words: the value, what it was before, and for what."""
+    """A figure in words: what it is for, the value, and the value before."""
     unit = {"percent": "%"}.get(figure.unit, figure.unit)
     known = figure.baseline_value not in ("", figure.value)
     before = f" (before: {figure.baseline_value})" if known else ""
@@ -24,7 +24,7 @@ def figure_text(figure: Figure) -> str:
 
 
 def measured_text(row: Measured) -> str:
-    """What a try came to, in words."""
+    """The result of a try, in words."""
     if row.error or row.saving_ns is None or row.base_ns is None:
         return f"{row.technique}: {row.error or '; '.join(row.faults)}"
     verb = "saves" if row.saving_ns >= 0 else "costs"
@@ -42,7 +42,7 @@ def _later(ns: int) -> str:
 
 
 def only_for(t: Technique) -> str:
-    """The systems that a technique is for, in words; empty for any."""
+    """The systems that a technique is for, in words; empty for any system."""
     scope = t.applies_to
     parts = (
         " or ".join(scope.architectures),

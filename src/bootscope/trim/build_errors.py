@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a failed build says: the lines that matter, and the names that the linker missed."""
+"""The messages of a failed build: the lines that matter, and the symbols that the linker missed."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _MOST_LINES = 3
 
 @dataclass(frozen=True)
 class BuildError:
-    """`lines` are the first ones that say what is wrong; `undefined` names that nobody defines."""
+    """`lines` are the first lines that say what is wrong; `undefined` are names without a definition."""
 
     lines: tuple[str, ...]
     undefined: tuple[str, ...]
 
 
 def read(error: BootscopeError) -> BuildError:
-    """From an error of a build step, whose hint names the log."""
+    """Reads the log that the hint of a build step's error names."""
     log = Path((error.hint or "").removeprefix(_LOG)) if (error.hint or "").startswith(_LOG) else None
     text = log.read_text(errors="replace") if log and log.is_file() else error.message
     matter = [line.strip() for line in text.splitlines() if _MATTERS.search(line)]
-    # What make says of the failure of what it ran comes after the cause, and says less.
+    # make's own message about a failed command comes after the cause and says less.
     cause = [line for line in matter if not re.search(r"\*\*\*.*Error \d+", line)] or matter
     first = cause[:_MOST_LINES] or error.message.splitlines()[-_MOST_LINES:]
     lines = tuple(printable(line)[:160] for line in first)

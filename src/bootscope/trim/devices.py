@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which drivers a system cannot do without: those of the devices that it boots from and shows itself on,
-and of all that these need by the device tree (clocks, pins, supplies, interrupts)."""
+"""Which drivers a system needs: those of the devices that it boots from and shows its output on, and of
+everything that these need according to the device tree (clocks, pins, supplies, interrupts)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _CELLS = (
     (re.compile(r"^interrupts-extended$"), "#interrupt-cells"),
     (re.compile(r"^(.*-supply|pinctrl-\d+|interrupt-parent|mmc-pwrseq)$"), ""),
 )
-"""Properties that name other nodes by their phandles, and the property there that says how many cells
-follow each."""
+"""Properties that refer to other nodes by phandle, and that node's property for the number of cells after
+each."""
 _FRAMEBUFFER = b"simple-framebuffer"
 
 
@@ -33,8 +33,8 @@ class _Place:
 
 
 def devices(blob: bytes, addresses: Collection[int]) -> dict[str, str]:
-    """`compatible` texts -> the node they are of, for the devices at these addresses, an enabled simple
-    frame buffer, and everything that they need. Raises readers.fdt.BadTree."""
+    """`compatible` texts -> their node, for the devices at these addresses, an enabled simple frame buffer,
+    and everything that they need. Raises readers.fdt.BadTree."""
     places = list(_places(parse(blob), ()))
     by_handle = {p.node.number("phandle"): p for p in places if "phandle" in p.node.properties}
     queue = [p for p in places if _address(p) in addresses or _is_framebuffer(p.node)]
@@ -72,7 +72,7 @@ def _is_framebuffer(node: Node) -> bool:
 
 
 def _handles(place: _Place, by_handle: Mapping[int | None, _Place]) -> Iterator[int]:
-    """The phandles that a node names; its interrupt controller may be named further up."""
+    """The phandles in a node; its interrupt controller may be given in a parent."""
     for name, raw in place.node.properties.items():
         cells = next((cells for pattern, cells in _CELLS if pattern.match(name)), None)
         if cells is not None:
@@ -91,13 +91,13 @@ def _listed(raw: bytes, cells: str, by_handle: Mapping[int | None, _Place]) -> I
     while at < len(words):
         yield words[at]
         place = by_handle.get(words[at])
-        # What follows an unknown one cannot be told apart.
+        # After an unknown phandle the rest cannot be decoded.
         skip = (place.node.number(cells) or 0) if cells and place else 0 if place else len(words)
         at += 1 + skip
 
 
 def drivers(tree: Path, names: Iterable[str], wanted: Mapping[str, str]) -> dict[str, str]:
-    """Object files whose source names one of the `compatible` texts -> the node that has it."""
+    """Object files whose source contains one of the `compatible` texts -> the node that has it."""
     quoted = {f'"{text}"': node for text, node in wanted.items()}
     if not quoted:
         return {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must not be tried: symbols that a system needs by what it is, and those whose code runs only when
-something goes wrong, so that a run without errors is no evidence against them."""
+"""What must not be tried: symbols that this kind of system needs, and those whose code runs only when an
+error occurs, so that a run without errors is no evidence against them."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ IN_CASE: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "busybox": {"recovery": ("ASH", "SH_IS_ASH", "INIT", "REBOOT", "MOUNT", "UMOUNT", "LOGIN")},
 }
-"""By tree and what they are good for: patterns of symbols."""
+"""By tree and purpose: patterns of symbols."""
 
 _SHELL_FILE = re.compile(r"\.sh$|^/etc/init\.d/.+")
 
 
 def in_case(tree: str, names: Iterable[str]) -> dict[str, str]:
-    """Symbols that are there for when something goes wrong, with the reason to keep them."""
+    """Symbols for the case of an error, with the reason to keep them."""
     groups = IN_CASE.get(tree, {})
     return {
         name: f"for {what}: never running is no evidence"
@@ -51,8 +51,8 @@ def in_case(tree: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def by_nature(tree: str, system: System, arch: Architecture, files: Mapping[str, str]) -> dict[str, str]:
-    """Symbols of the kernel that a system needs by what it is, with the reason; `files` are those of its
-    root file system, as the list of contents has them."""
+    """Kernel symbols that this kind of system needs, with the reason; `files` are those of its root file
+    system, as the list of contents has them."""
     if tree != "kernel":
         return {}
     kind = system.rootfs.filesystem

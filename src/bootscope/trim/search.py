@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trimming: kernel, boot loader and BusyBox reduced from evidence of what code the application needs.
+"""Trimming: reduces kernel, boot loader and BusyBox, based on evidence of which code the application needs.
 
 A recording counts every block of code that ran, for how long and whether for the application. Object
-files and Makefiles lead from there to Kconfig symbols. What never ran goes off in one large group, then
-what is less certain; each group is built, booted and compared with the original system. A group that
-breaks something is halved until what must stay is found, and that is remembered with the reason.
+files and Makefiles lead from there to Kconfig symbols. Code that never ran goes first, in one large group,
+then what is less certain; each group is built, booted and compared with the original system. A group that
+breaks something is halved until the symbol that must stay is found; that is remembered with the reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bootscope.trim.tree import Stay, TrimTree, drivers_in_use, group, phase_ns,
 from bootscope.trim.trial import Memory, Trials, limits_beside
 
 ORDER = (BUILT.tree, "busybox", "kernel")
-"""Trees in the order in which they are worked on: a short boot loader makes all later boots short."""
+"""The order in which trees are trimmed: a short boot loader makes all later boots short."""
 _NEVER, _RAN = "code that never ran", "code that ran"
 _WITHOUT_CODE = "no code of their own"
 STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
@@ -44,18 +44,18 @@ STEPS: dict[str, tuple[tuple[str, tuple[Kind, ...]], ...]] = {
         (_WITHOUT_CODE, (Kind.BLANK,)),
     ),
 }
-"""Groups of symbols, by what is known of the code that goes with them, the safest first."""
+"""Groups of symbols, by what is known of their code, the safest first."""
 SURE = (Kind.NEVER, Kind.SETUP)
-"""Kinds of symbols that can hardly be missed."""
+"""Kinds of symbols that are very unlikely to be needed."""
 AGAIN = ("kernel",)
-"""Trees that are gone through once more at the end: what went may have been all that used the rest."""
+"""Trees that are processed once more at the end: only what was removed may have used the rest."""
 _LEAST_INSTRUCTIONS, _LEAST_BLANK = 500_000, 16
-"""What is worth a build and a boot of its own: 1 ms at 2 ns each, or so many options."""
+"""The least that is worth its own build and boot: 1 ms at 2 ns each, or that many options."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What to trim, within which host time, and what to keep."""
+    """What to trim, the limit of host time, and what to keep."""
 
     only: Collection[str] = ORDER
     budget_s: float = 4 * 3600
@@ -68,9 +68,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of symbols that was gone through. `tried` symbols were candidates, `changed` were changed in
-    the end; `gone` counts all symbols that are off since. Sizes of the tree's image in bytes, times
-    of its phase in ns, before and after."""
+    """A group of symbols that was processed. `tried` symbols were candidates, `changed` were changed in the
+    end; `gone` counts all symbols that are off as a result. Sizes of the tree's image in bytes, times of its
+    phase in ns, before and after."""
 
     tree: str
     title: str
@@ -86,7 +86,7 @@ class Group:
 
 @dataclass(frozen=True)
 class _Start:
-    """How things stood before a group: symbols that had been changed, and those that were on."""
+    """The state before a group: symbols that had been changed, and those that were on."""
 
     view: View
     changed: int
@@ -96,7 +96,7 @@ class _Start:
 
 @dataclass
 class Trim:
-    """A trimming under way. `evidence`: what the first recording says of each symbol, by tree."""
+    """A trimming in progress. `evidence`: what the first recording shows for each symbol, by tree."""
 
     state: State
     goal: Goal
@@ -107,16 +107,16 @@ class Trim:
 
     @property
     def base(self) -> View:
-        """The boot of the system itself."""
+        """The boot of the original system."""
         return self.state.trials.base
 
     @property
     def trees(self) -> dict[str, TrimTree]:
-        """The trees that are trimmed, in their order."""
+        """The trees to trim, in order."""
         return self.state.trees
 
     def run(self) -> None:
-        """Trims until nothing is left to try, or the time allowed is over.
+        """Trims until nothing is left to try, or the allowed time is over.
 
         Raises ToolError when the host is too slow for a boot.
         """
@@ -131,7 +131,7 @@ class Trim:
                 start = self._start(self.trees["kernel"])
                 if self.state.quiet():
                     self._add_group(self.trees["kernel"], "messages on the console: quiet", 1, start)
-            # Last, as it brings the least for a build.
+            # Last, as it gains the least per build.
             for tree in trees:
                 if tree.name in AGAIN:
                     self._tree(tree)
@@ -181,7 +181,7 @@ class Trim:
             self._add_group(tree, title, len(chosen), start)
 
     def _smaller(self, tree: TrimTree) -> None:
-        """The same code in less room, where the boot gets no longer by that."""
+        """Makes the same code smaller, where that does not make the boot longer."""
         wanted = [
             n for n in self.state.smaller[tree.name] if n in tree.symbols and tree.config.get(n, "n") == "n"
         ]
@@ -206,9 +206,9 @@ class Trim:
 
 
 def trimming(bench: Bench, loaded: LoadedSystem, goal: Goal, tell: Callable[[str], None]) -> Trim:
-    """Boots the system itself, and reads the trees that are to be trimmed.
+    """Boots the original system, and reads the trees to trim.
 
-    Raises UserError when the system itself does not boot, or a symbol to keep does not exist; ToolError
+    Raises UserError when the original system does not boot, or a symbol to keep does not exist; ToolError
     when the host is too slow for a boot.
     """
     deadline = time.monotonic() + goal.budget_s
@@ -248,12 +248,12 @@ def _trees(
 
 
 def until(system: System) -> str:
-    """Where recordings of a trimming end: where the application says that it is ready, if it does."""
+    """Where recordings of a trimming end: when the application reports that it is ready, if it does."""
     return "app-ready" if "app-ready" in system.milestones else default_until(system)
 
 
 def _worth(items: Sequence[Candidate]) -> bool:
-    """Whether to search on in a group that breaks something."""
+    """Whether to continue the search in a group that breaks something."""
     size = sum(c.image_bytes for c in items)
     instructions = sum(c.ran.total for c in items)
     return size >= LEAST_BYTES or instructions >= _LEAST_INSTRUCTIONS or len(items) >= _LEAST_BLANK

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system as it stands while it is trimmed, and what is tried on it."""
+"""The current state of the system during trimming, and what is tried on it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from bootscope.trim.tree import IMAGE, PHASES, Stay, TrimTree, phase_ns, size_by
 from bootscope.trim.trial import Trials, Tried
 
 LEAST_BYTES = 4096
-"""What is worth a build and a boot of its own."""
+"""The least that is worth its own build and boot."""
 SMALLER = {"kernel": ("CC_OPTIMIZE_FOR_SIZE", "THUMB2_KERNEL", "LD_DEAD_CODE_DATA_ELIMINATION")}
-"""Symbols that, switched on, have the same code take less room; kept where the boot gets no longer."""
+"""Symbols that, switched on, make the same code smaller; kept where the boot does not get longer."""
 
 
 @dataclass
 class State:
-    """The system as it stands: its `trees`, and its last boot that works; `deadline` is host time."""
+    """The current system: its `trees`, and its last boot that works; `deadline` is host time."""
 
     bench: Bench
     loaded: LoadedSystem
@@ -51,7 +51,7 @@ class State:
         definitions: Mapping[str, str],
         in_use: Mapping[str, str],
     ) -> Attempt:
-        """Tries a tree without symbols; leaves it so when it works.
+        """Tries a tree without symbols, and keeps it if that works.
 
         `definitions`: global name -> object file.
         """
@@ -64,7 +64,7 @@ class State:
             return Attempt()
         missing = tree.missing(build, landed.config, in_use)
         if missing:
-            # Seen without a build.
+            # Found without a build.
             return Attempt(missing)
         tried, found = self._tried(tree, landed, f"without {_named(items)}")
         if found is None:
@@ -79,7 +79,7 @@ class State:
         return self._accept(tree, landed, found)
 
     def with_on(self, tree: TrimTree, names: Sequence[str]) -> Attempt:
-        """Tries a tree with symbols on; leaves it so when it works and boots no longer."""
+        """Tries a tree with symbols on, and keeps it if it works and the boot is not longer."""
         landed = self._landed(tree, set(), names)
         for name in names:
             if name in landed.held:
@@ -96,7 +96,7 @@ class State:
         return self._accept(tree, landed, found)
 
     def quiet(self) -> bool:
-        """Keeps the kernel's messages off the console; returns whether that works."""
+        """Tries to keep the kernel's messages off the console; returns whether that works."""
         self.command_line = ("quiet",)
         self.tell("the kernel's messages kept off the console (quiet) ...")
         tried, found = self.trials.run(self.system())
@@ -120,7 +120,7 @@ class State:
         return Attempt()
 
     def _landed(self, tree: TrimTree, off: set[str], on: Collection[str] = ()) -> Landed:
-        """What comes of switching more symbols off, or on. Raises Over when there is no time for it."""
+        """The result of switching more symbols off, or on. Raises Over when no time is left for it."""
         if time.monotonic() > self.deadline:
             raise Over
         return land(
@@ -140,13 +140,13 @@ class State:
         return {name: tree.off for name, tree in self.trees.items()}
 
     def change(self, off: dict[str, Symbols] | None = None) -> Change:
-        """All that was switched off, as one change."""
+        """All symbols that were switched off, as one change."""
         off = self._off() if off is None else off
         kernel, uboot, busybox = (off.get(name, {}) for name in ("kernel", BUILT.tree, "busybox"))
         return Change(kernel=kernel, uboot=uboot, busybox=busybox, command_line=self.command_line)
 
     def system(self, off: dict[str, Symbols] | None = None) -> System:
-        """The system that was begun with, trimmed."""
+        """The original system, trimmed."""
         changed = apply(self.loaded.system, {"trim": self.change(off)})
         return msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.trim")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One configured tree (kernel, boot loader or BusyBox) while it is trimmed: what is known of it."""
+"""One configured tree (kernel, boot loader or BusyBox) during trimming: what is known of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IMAGE = {
     BUILT.tree: f"{BUILT.tree}/{sunxi_boot_rom.IMAGE}",
     "busybox": "busybox/busybox",
 }
-"""What gets smaller, as the parts of a run are called."""
+"""What gets smaller, by the names of a run's parts."""
 PHASES = {"kernel": ("kernel",), BUILT.tree: BUILT.phases_of(BUILT.main)[:1], "busybox": ("init",)}
 """The phases of the boot in which the tree's code runs."""
 _OWN_PERCENT = 90
@@ -43,7 +43,7 @@ _TABLES = {"kernel": objects.KERNEL_SYMBOLS, BUILT.tree: BUILT.main.symbols}
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Why a symbol stays on, and how much that is: bytes and kind of what would go with it."""
+    """Why a symbol stays on, and the bytes and kind of what would go with it."""
 
     reason: str
     image_bytes: int = 0
@@ -53,8 +53,8 @@ class Stay:
 @dataclass
 class TrimTree:
     """`config` is the configuration so far, `off` the symbols switched off for it; `wished` are those that
-    the system's own file asks for; `kept` those that must stay, with the reason; `spared` those that are
-    not tried, but may go with what they are part of."""
+    the system file asks for; `kept` those that must stay, with the reason; `spared` those that are not tried,
+    but may go together with the menu or option that they belong to."""
 
     name: str
     source: Path
@@ -78,21 +78,21 @@ class TrimTree:
 
     @property
     def unknown(self) -> list[str]:
-        """Symbols that the system asks for and that this version of the sources does not have."""
+        """Symbols that the system asks for and that do not exist in this version of the sources."""
         return sorted(name for name in self.wished if name not in self.symbols)
 
     @property
     def fixed(self) -> set[str]:
-        """Symbols that are not to be switched off: what somebody wants to be on."""
+        """Symbols that must not be switched off: those that the system or the user wants on."""
         return self.kept.keys() | {name for name, value in self.wished.items() if written(value) != "n"}
 
     def unmet(self, config: Mapping[str, str]) -> list[str]:
-        """Symbols that were asked for and are not so in a configuration, or that were to be kept."""
+        """Symbols that a configuration does not have as requested, or that should stay and have changed."""
         wrong = [n for n, v in self.wished.items() if config.get(n, "n") != written(v)]
         return wrong + [n for n in self.kept if config.get(n, "n") != self.config.get(n, "n")]
 
     def missing(self, build: Build, config: Mapping[str, str], in_use: Mapping[str, str]) -> str:
-        """What a configuration lacks that must be there; empty when it has everything."""
+        """Required symbols or drivers that a configuration lacks; empty when it has everything."""
         unmet = self.unmet(config)
         if unmet:
             return f"{unmet[0]} would go ({self.kept.get(unmet[0], 'the system asks for it')})"
@@ -101,12 +101,12 @@ class TrimTree:
         return f"{driver} would go, and drives {in_use[driver]}" if driver else ""
 
     def build(self, of: View) -> Build:
-        """The tree as it was built for a recording, with what ran then."""
+        """The tree as built for a recording, with the code that ran then."""
         code = used_code(of.evidence, usage.read(of.boot.path / USAGE), self.name)
         return Build.of(Configuration(self.symbols, self.config), code, self.makefiles.ways)
 
     def definitions(self, of: View) -> Mapping[str, str]:
-        """Global name -> object file, of the build that a recording is of."""
+        """Global name -> object file, for the build of a recording."""
         linked = Objects(read(of.evidence.load(objects.OBJECTS_OF[self.name]).decode("utf-8", "replace")))
         table = _TABLES.get(self.name)
         return (
@@ -120,7 +120,7 @@ def switched_on(config: Mapping[str, str]) -> frozenset[str]:
 
 
 def size_bytes(of: View, tree: str) -> int:
-    """How large a tree's image is in a recording; 0 where it is not there."""
+    """The size of a tree's image in a recording; 0 where it does not exist."""
     return next((p.size_bytes for p in of.run.info.parts if p.name == IMAGE[tree]), 0)
 
 
@@ -130,7 +130,7 @@ def phase_ns(of: View, tree: str) -> int:
 
 
 def drivers_in_use(tree: TrimTree, of: View, names: Iterable[str], blob: bytes) -> dict[str, str]:
-    """Object files of the kernel that drive what the system boots from and shows itself on -> the node."""
+    """The kernel's object files with drivers of devices for booting and output -> the device's node."""
     board = of.run.info.board
     addresses = {board.devices[name].base for name in (board.console, board.storage)}
     try:
@@ -140,8 +140,8 @@ def drivers_in_use(tree: TrimTree, of: View, names: Iterable[str], blob: bytes) 
 
 
 def group(tree: TrimTree, build: Build, kinds: Iterable[Kind], in_use: Mapping[str, str]) -> list[Candidate]:
-    """What of some kinds can be tried, in an order that keeps together what belongs together; notes why
-    the rest stays."""
+    """The candidates of some kinds, ordered so that related ones stay together; records why the others
+    stay."""
     wanted = set(kinds)
     found: list[Candidate] = []
     for candidate in candidates(build, tree.stays):
@@ -173,6 +173,6 @@ def _must_stay(tree: TrimTree, build: Build, candidate: Candidate, in_use: Mappi
 
 
 def _is_the_applications(ran: Ran) -> bool:
-    """Whether code ran for the application alone. What also ran in its time, such as interrupts, does not
-    count: that runs in the time of others just as well."""
+    """Whether code ran only for the application. Code that merely ran at the same time, such as interrupts,
+    does not count: it runs just as well at other times."""
     return ran.application > 0 and ran.application * 100 >= ran.programs * _OWN_PERCENT

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trying a trimmed variant: does it build, boot, show the same, and does the application go on?
+"""Tries a trimmed variant: does it build, boot, show the same, and does the application keep running?
 
-Builds and boots that work are in the cache and the store. What they do not know is kept here, so that a
-trimming can be interrupted and goes on when asked again: that a build failed, and why.
+Builds and boots that work are in the cache and the store. What these lack is kept here, so that an
+interrupted trimming can continue: that a build failed, and why.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from bootscope.system.model import System
 from bootscope.trim import build_errors
 
 AS_BUSY_PERCENT = 80
-"""An application that executes less than this of what it did has stopped, or waits where it did not."""
+"""Below this share of its instructions an application has stopped, or waits where it did not before."""
 
 _LEAST_QUIET_NS = 3_000_000_000
 SCHEMA = 1
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """What came of a variant: the recording, or why there is none; names that its linker missed.
+    """The result of a variant: the recording, or why there is none; symbols that its linker missed.
 
     `reason` is empty when it works.
     """
@@ -51,12 +51,12 @@ class _Kept(msgspec.Struct):
 
 
 class Memory:
-    """What was tried, by the id of the variant, in one file; written after each of them."""
+    """The results of variants by their ids, in one file; written after each of them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._kept = _Kept()
-        # A file that is damaged, or newer than we are, only costs the time to find out again.
+        # Losing a file that is damaged, or of a newer version, only costs the time to find out again.
         with contextlib.suppress(OSError, msgspec.DecodeError):
             kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
             if kept.schema == SCHEMA:
@@ -66,11 +66,11 @@ class Memory:
         return len(self._kept.outcomes)
 
     def get(self, key: str) -> Tried | None:
-        """What came of a variant, if that is known."""
+        """The result of a variant, if known."""
         return self._kept.outcomes.get(key)
 
     def keep(self, key: str, tried: Tried) -> Tried:
-        """Remembers what came of a variant; returns it."""
+        """Stores the result of a variant; returns it."""
         self._kept.outcomes[key] = tried
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self._path, msgspec.json.encode(self._kept))
@@ -78,8 +78,8 @@ class Memory:
 
 
 def limits_beside(base: View, limits: Limits) -> Limits:
-    """When to give a variant up: well after `base` was through, and well beyond its longest silence. What
-    hangs in a boot loader spins, and that takes long to watch."""
+    """When to give up on a variant: well after the end of `base`, and well beyond its longest silence. A boot
+    loader that hangs spins, which takes long to emulate."""
     starts = [line.start_ns for line in base.timeline.lines]
     silence_ns = max((b - a for a, b in pairwise(starts)), default=limits.quiet_ns)
     quiet_ns = min(limits.quiet_ns, max(3 * silence_ns, _LEAST_QUIET_NS))
@@ -88,9 +88,9 @@ def limits_beside(base: View, limits: Limits) -> Limits:
 
 @dataclass
 class Trials:
-    """Variants of a system beside the system itself, as recorded in `base`.
+    """Variants of a system, compared with the system itself as recorded in `base`.
 
-    `services`: what init's programs say on the console must be the same, too.
+    `services`: whether the console output of init's programs must be the same, too.
     """
 
     bench: Bench
@@ -99,10 +99,10 @@ class Trials:
     memory: Memory
     services: bool = False
     built: int = 0
-    """How many variants were tried and not remembered."""
+    """The number of variants that were tried and not remembered."""
 
     def run(self, system: System) -> tuple[Tried, View | None]:
-        """What comes of a variant, and its boot when it works. Raises ToolError when the host is too slow."""
+        """The result of a variant, and its boot when it works. Raises ToolError when the host is too slow."""
         key = id_of([msgspec.to_builtins(system), self.services])
         known = self.memory.get(key)
         if known and known.reason:
@@ -114,7 +114,7 @@ class Trials:
             said = build_errors.read(error)
             return self.memory.keep(key, Tried("; ".join(said.lines), undefined=said.undefined)), None
         if found.boot.info.ended == BootEnd.TIMEOUT:
-            # That says something of this host, and nothing of the variant.
+            # This is caused by the host, not by the variant.
             raise ToolError(
                 f"a boot took too long: {found.boot.info.message}",
                 hint="on a less busy host the same command continues from here",
@@ -129,7 +129,7 @@ class Trials:
     def _faults(self, found: View) -> list[str]:
         wrong = faults(outcome_of(self.base), outcome_of(found))
         if wrong:
-            # What a program complains of last is nearest to the cause.
+            # The last message of a program is nearest to the cause.
             return [*wrong, *(f"it prints: {line}" for line in new_lines(self.base, found)[-1:])]
         less = _less_busy(self.base, found)
         if not less and self.services and programs_say(found) != programs_say(self.base):
@@ -160,13 +160,13 @@ def programs_say(of: View) -> list[str]:
     found = []
     for line in of.timeline.lines:
         phase = names[max(0, bisect_right(starts, line.start_ns) - 1)]
-        # The kernel's lines begin with a time, or a level where it has been told to leave that out.
+        # The kernel's lines begin with a time, or with a level where times are switched off.
         if phase in ("init", "application") and not line.data.lstrip().startswith((b"[", b"<")):
             found.append(line.data.decode("utf-8", "replace").strip())
     return found
 
 
 def new_lines(base: View, found: View) -> list[str]:
-    """Lines of programs that they did not write in `base`."""
+    """Lines of programs that are not in `base`."""
     known = set(programs_say(base))
     return [line for line in programs_say(found) if line and line not in known]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of root file systems: each makes an image without root, the same bytes each time, and tells what
-lies where in it."""
+"""Kinds of root file systems: each makes an image without root, with the same bytes each time, and a map of
+its content."""
 
 from __future__ import annotations
 

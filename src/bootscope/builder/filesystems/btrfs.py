@@ -12,7 +12,7 @@ from bootscope.builder.filesystems.model import FileSystem, Order, Piece, check_
 from bootscope.core.errors import ToolError
 
 SMALL_BYTES = 256 << 20
-"""Below this size data and metadata share their room: apart, the least of both takes over 100 MB."""
+"""Below this size data and metadata share block groups: separate, both need over 100 MB at least."""
 
 _FILES, _CHUNKS = "5", "3"
 _CHUNK = re.compile(r"key \(FIRST_CHUNK_TREE CHUNK_ITEM (\d+)\).*?\n\s+length (\d+)")
@@ -38,14 +38,14 @@ def make(order: Order) -> None:
     steady.run(order.context, ["mkfs.btrfs", *own, *rootfs.options, order.image])
     check_size(order)
     if set(_OWNER.findall(_tree(order, _FILES))) != {("0", "0")}:
-        # A program that is linked statically does not load libraries.
+        # A statically linked program does not load libraries.
         raise ToolError(
             "mkfs.btrfs gave files another owner than root", hint="use the one of Debian's btrfs-progs"
         )
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where, as `btrfs inspect-internal` tells it. Small files lie in the trees."""
+    """The map of the image from `btrfs inspect-internal`. Small files are in the trees."""
     chunks = list(_chunks(_tree(order, _CHUNKS)))
     files = _tree(order, _FILES)
     superblock = order.context.run(["btrfs", "inspect-internal", "dump-super", order.image]).output
@@ -61,7 +61,7 @@ def _tree(order: Order, number: str) -> str:
 
 
 def _chunks(told: str) -> Iterator[tuple[int, int, list[int]]]:
-    """(logical address, bytes, places on the disk) of the chunks."""
+    """(logical address, bytes, places on the disk) of each chunk."""
     found = list(_CHUNK.finditer(told))
     ends = [*(match.start() for match in found[1:]), len(told)]
     for match, end in zip(found, ends, strict=False):
@@ -70,7 +70,7 @@ def _chunks(told: str) -> Iterator[tuple[int, int, list[int]]]:
 
 
 def _extents(told: str) -> Iterator[tuple[int, int, str, int]]:
-    """(logical address, bytes, path, byte in the file) of what files have outside of the trees."""
+    """(logical address, bytes, path, byte in the file) of each extent of a file outside of the trees."""
     names = {inode: (parent, name) for inode, parent, name in _NAME.findall(told)}
 
     def path(inode: str) -> str:
@@ -88,7 +88,7 @@ def _extents(told: str) -> Iterator[tuple[int, int, str, int]]:
 def _on_disk(
     found: list[tuple[int, int, str, int]], chunks: list[tuple[int, int, list[int]]]
 ) -> Iterator[Piece]:
-    """Pieces by where they lie on the disk, in each of the copies."""
+    """Pieces at their places on the disk, in each copy."""
     for address, length, name, at in found:
         for start, size, places in chunks:
             if start <= address < start + size:

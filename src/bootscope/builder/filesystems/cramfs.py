@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CramFS, written here: the tools that distributions have for it know nothing of code that runs from flash.
+"""CramFS, written here: distributions' tools for it do not support code that runs from flash.
 
 Source of the format: Linux' include/uapi/linux/cramfs_fs.h and fs/cramfs/inode.c.
 """
@@ -29,8 +29,8 @@ from bootscope.builder.filesystems.model import (
 from bootscope.core.errors import UserError, printable
 
 XIP = "xip"
-"""The option of `rootfs.options` that leaves what programs do not write to as it is, to run from flash; with
-`=` and a path behind it, only of that program."""
+"""The option of `rootfs.options` that leaves parts of programs that are not written to uncompressed, to run
+from flash; with `=` and a path, only for that program."""
 _MAGIC, _SIGNATURE = 0x28CD3D45, b"Compressed ROMFS"
 _VERSION_2, _SORTED, _POINTERS = 1, 2, 0x800
 _SUPER_BYTES, _PAGE = 76, 4096
@@ -41,7 +41,7 @@ _READS_ONLY, _WRITES = "PT_LOAD", 2
 
 @dataclass
 class _Node:
-    """A file, link or folder of the image; `at` is where its contents begin, `size` what the inode says."""
+    """A file, link or folder of the image; `at`: offset of its content, `size`: the size in the inode."""
 
     mode: int
     data: bytes = b""
@@ -50,12 +50,12 @@ class _Node:
     size: int = 0
 
     def inode(self, name_words: int) -> bytes:
-        """As it stands before its name."""
+        """The inode as stored before its name."""
         return struct.pack("<III", self.mode, self.size, name_words | (self.at // 4) << 6)
 
 
 def make(order: Order) -> None:
-    """Raises UserError for what CramFS cannot hold, ToolError for an image larger than its place."""
+    """Raises UserError for what CramFS cannot hold, ToolError for an image larger than its partition."""
     for path in order.entries:
         order.check_place(path)
     order.image.write_bytes(_Image(order.entries, order.rootfs.options).data)
@@ -63,12 +63,12 @@ def make(order: Order) -> None:
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where; of a file that is compressed the places in it count as if each block was one page."""
+    """The map of the image; places in a compressed file are counted as if each block had a full page."""
     yield from joined(_Image(order.entries, order.rootfs.options).pieces)
 
 
 class _Image:
-    """The image, and what lies where in it."""
+    """The image, and the map of its content."""
 
     def __init__(self, entries: Mapping[PurePosixPath, Entry], options: Iterable[str]) -> None:
         chosen = [option for option in options if option.partition("=")[0] == XIP]
@@ -94,7 +94,7 @@ class _Image:
         self.data = bytes(self._out)
 
     def _folders(self, folder: _Node) -> None:
-        """Room for the entries of a folder, and of those in it."""
+        """Reserves room for the entries of a folder and its subfolders."""
         if not folder.children:
             return
         folder.at = len(self._out)
@@ -104,7 +104,7 @@ class _Image:
             self._folders(child)
 
     def _patch(self, folder: _Node) -> None:
-        """Writes the entries, now that it is known where everything lies."""
+        """Writes the entries, now that the places of all contents are known."""
         at = folder.at
         for name in sorted(folder.children, key=str.encode):
             child, room = folder.children[name], _name_bytes(name)
@@ -137,7 +137,7 @@ class _Image:
         self._out += bytes(-len(self._out) % 4)
 
     def _runs_in_place(self, path: str, blocks: list[bytes], stays: set[int], table: bytearray) -> None:
-        """Blocks that stay as they are lie behind each other, at the beginnings of pages."""
+        """Stores the blocks of a file that runs in place: those in `stays` uncompressed, aligned to pages."""
         for number, block in enumerate(blocks):
             if number in stays:
                 self._out += bytes(-len(self._out) % _PAGE)
@@ -155,7 +155,7 @@ class _Image:
         self.pieces.append(in_sectors(begin, len(self._out) - begin, path, block * _PAGE))
 
     def _stays(self, path: PurePosixPath, data: bytes) -> set[int]:
-        """The blocks of a program that are mapped and never written to; empty for what runs elsewhere."""
+        """The blocks of a program that are mapped and never written; empty if it does not run in place."""
         if not (self._everything or str(path) in self._in_place) or data[:4] != b"\x7fELF":
             return set()
         try:
@@ -196,7 +196,7 @@ def _add(root: _Node, path: PurePosixPath, entry: Entry) -> None:
 
 
 def _files(folder: _Node, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, _Node]]:
-    """What has contents, in order of names."""
+    """Everything with content, sorted by name."""
     for name in sorted(folder.children, key=str.encode):
         child = folder.children[name]
         if stat.S_ISDIR(child.mode):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EROFS: mkfs.erofs packs a folder; the compressor comes with the options (`-zlz4hc`)."""
+"""EROFS: mkfs.erofs packs a folder; the options choose the compressor (`-zlz4hc`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def make(order: Order) -> None:
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where, as dump.erofs tells it; inodes, with small files in them, are the file system's own.
+    """The map of the image from dump.erofs; inodes, with small files in them, count as the file system's own.
 
-    Of a compressed file each piece says where what is unpacked from it begins.
+    For a compressed file, each piece says where the unpacked content begins in the file.
     """
     yield in_sectors(0, order.image.stat().st_size, "erofs inodes")
     for path in order.listed():

@@ -34,7 +34,7 @@ def make(order: Order) -> None:
 
 
 def _fill(order: Order) -> None:
-    """Has debugfs write every entry; quotes keep odd names in one piece."""
+    """Makes debugfs write every entry; quotes protect unusual names."""
     commands: list[str] = []
     for path in sorted(order.entries):
         entry = order.entries[path]
@@ -50,14 +50,14 @@ def _fill(order: Order) -> None:
     script = order.context.scratch / "fill.debugfs"
     script.write_text("\n".join(commands) + "\n")
     output = order.context.run(["debugfs", "-w", "-f", script, order.image]).output
-    # debugfs goes on after an error and ends with status 0, so its words decide.
+    # debugfs continues after an error and exits with status 0, so its output decides.
     errors = [line for line in output.splitlines() if not line.startswith(("debugfs", "Allocated inode"))]
     if errors:
         raise ToolError(f"the root file system could not be filled: {errors[0]}")
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where: the file system's own data as dumpe2fs tells it, files as debugfs does."""
+    """The map of the image: the file system's own data from dumpe2fs, files from debugfs."""
     described = order.context.run(["dumpe2fs", order.image]).output
     match = _BLOCK_BYTES.search(described)
     if not match:
@@ -68,7 +68,7 @@ def pieces(order: Order) -> Iterator[Piece]:
 
 
 def _own_data(described: str) -> Iterator[tuple[int, int, str, int]]:
-    """(first block, blocks, what, 0) of the file system's own data, from what dumpe2fs says."""
+    """(first block, blocks, name, 0) of the file system's own data, from the output of dumpe2fs."""
     for what, first, last in _GROUP_PARTS.findall(described):
         yield int(first), int(last or first) - int(first) + 1, f"ext4 {what.lower()}", 0
 
@@ -77,7 +77,7 @@ def _files(order: Order) -> Iterator[tuple[int, int, str, int]]:
     """(first block, blocks, path, block in the file) of every file and folder."""
     script = order.context.scratch / "blocks.debugfs"
     script.write_text("".join(f'blocks "{name}"\n' for name in (_JOURNAL, *order.listed())))
-    # debugfs repeats each command before what it answers.
+    # debugfs repeats each command before its answer.
     current = ""
     for line in order.context.run(["debugfs", "-f", script, order.image]).output.splitlines():
         asked = re.match(r'debugfs: blocks "(.*)"$', line)
@@ -90,7 +90,7 @@ def _files(order: Order) -> Iterator[tuple[int, int, str, int]]:
 
 
 def runs(blocks: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """(first, count, place of the first) for each run of neighbours; 0, a hole in a file, is none."""
+    """(first, count, place of the first) of each run of adjacent blocks; 0, a hole in a file, is skipped."""
     begin = 0
     for at in range(1, len(blocks) + 1):
         if at == len(blocks) or blocks[at] != blocks[at - 1] + 1 or not blocks[at - 1]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """F2FS: mkfs.f2fs makes it empty, sload.f2fs copies a folder into it, owned by root.
 
-The block map is read from the inodes, which each hold their own name: a block for each, in which a small file
-lies too, and blocks with further addresses for large files.
+The block map is read from the inodes, which each hold their own name: one block each, which also contains a
+small file, and blocks with further addresses for large files.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bootscope.builder.step import EPOCH
 BLOCK_BYTES = 4096
 SMALL_BYTES = 128 << 20
 _SMALL = ("-o", "60")
-"""Below this size mkfs.f2fs by itself keeps so much for cleaning up that sload.f2fs finds no room."""
+"""Below SMALL_BYTES, mkfs.f2fs by default reserves too much for cleaning up: sload.f2fs finds no room."""
 
 _SUPERBLOCKS = (1024, BLOCK_BYTES + 1024)
 _VERSIONS = slice(1668, 2180)
-"""Of the superblock: the version of the kernel that made it, twice."""
+"""In the superblock: the version of the kernel that made it, twice."""
 _FEATURES, _CHECKSUM_FEATURE, _CHECKSUM, MAGIC = 2180, 0x800, 3068, 0xF2F52010
 
 _NODE = re.compile(r"^nid:\s*(\d+)\s+ino:\s*(\d+)\s+offset:\s*\d+\s+blkaddr:\s*(\d+)", re.M)
@@ -49,7 +49,7 @@ def make(order: Order) -> None:
 
 
 def _forget_builder(order: Order) -> None:
-    """Takes out which kernel runs on the machine that made it, from both superblocks."""
+    """Removes the version of the kernel on the build computer from both superblocks."""
     with order.image.open("r+b") as f:
         for at in _SUPERBLOCKS:
             f.seek(at)
@@ -63,14 +63,14 @@ def _forget_builder(order: Order) -> None:
 
 
 def checksum(data: bytes) -> int:
-    """F2FS's CRC-32: the usual one, begun with the magic number and not turned over at the ends."""
+    """F2FS's CRC-32: the usual one, started with the magic number and without inversions."""
     return zlib.crc32(data, MAGIC ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
 class _Inode:
-    """A file or folder: the number of its parent, its own name, the block of the inode, whether the content
-    is in there too, and else (place in the file, block) of the content."""
+    """A file or folder: the number of its parent, its own name, the block of the inode, whether the inode
+    also contains the content, and otherwise (place in the file, block) of the content."""
 
     parent: int
     name: str
@@ -80,7 +80,7 @@ class _Inode:
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where. dump.f2fs tells where the inodes are."""
+    """The map of the image. dump.f2fs lists the inodes."""
     image = order.image.read_bytes()
     order.context.run(["dump.f2fs", "-n", "0~-1", order.image])
     told = (order.context.scratch / "dump_nat").read_text()
@@ -116,7 +116,7 @@ def _block(block: int, count: int, name: str, at: int = 0) -> Piece:
 
 
 def _areas(image: bytes) -> Iterator[Piece]:
-    """The file system's own data: the superblocks and what lies between them and the files."""
+    """The file system's own data: the superblocks and everything between them and the files."""
     yield _block(0, 2, "f2fs superblock")
     begins = struct.unpack_from("<5I", image, _SUPERBLOCKS[0] + 76)
     for first, after, name in zip(begins[:-1], begins[1:], _AREAS, strict=True):
@@ -133,12 +133,12 @@ def _inode(image: bytes, nodes: dict[int, int], block: int) -> _Inode:
 
 
 def _blocks(image: bytes, nodes: dict[int, int], base: int, flags: int) -> Iterator[tuple[int, int]]:
-    """(place in the file, block) of what an inode holds itself, then of what the nodes hold that it names."""
+    """(place in the file, block): first those in the inode itself, then those in its nodes."""
     extra = struct.unpack_from("<H", image, base + _ADDRESSES)[0] if flags & _EXTRA else 0
     start = base + _ADDRESSES + extra
     place = (base + _NODES - start) // 4 - (_XATTR_WORDS if flags & _INLINE_XATTR else 0)
     yield from enumerate(struct.unpack_from(f"<{place}I", image, start))
-    # Two nodes of addresses, two of such nodes, one of those.
+    # Two nodes of addresses, two nodes of such nodes, and one node of those.
     for number, depth in zip(struct.unpack_from("<5I", image, base + _NODES), (0, 0, 1, 1, 2), strict=True):
         yield from _below(image, nodes, number, depth, place)
         place += _PER_NODE ** (depth + 1)

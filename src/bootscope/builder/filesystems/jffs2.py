@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JFFS2: mkfs.jffs2 packs a folder into nodes, and sumtool adds a summary to each erase block.
 
-Source of the nodes' form: Linux' include/uapi/linux/jffs2.h.
+Source of the nodes' format: Linux' include/uapi/linux/jffs2.h.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from bootscope.builder.filesystems.model import FileSystem, Order, Piece, check_
 from bootscope.devices.model import SECTOR_BYTES
 
 SUMMARY = "summary"
-"""The option of `rootfs.options` that has a summary added; the others are mkfs.jffs2's."""
+"""The option of `rootfs.options` that adds a summary; the others are passed to mkfs.jffs2."""
 _MAGIC, _HEADER, _MARKER_BYTES = 0x1985, struct.Struct("<HHII"), 12
 _DIRENT, _INODE, _MARKER, _SUM = 0xE001, 0xE002, 0x2003, 0x2006
 _ROOT = 1
 
 
 def make(order: Order) -> None:
-    """An image of full size: what is left of it are blocks that are erased and marked as such.
+    """Makes an image of full size: the remaining blocks are erased and marked as such.
 
     Raises ToolError when it cannot be made, or is larger than its part of the flash.
     """
@@ -59,12 +59,12 @@ def _fill(order: Order) -> None:
 
 
 def _crc(data: bytes) -> int:
-    """The CRC of JFFS2: that of zlib, without its first and last inversion."""
+    """The CRC of JFFS2: zlib's, without the first and last inversion."""
     return zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where, by the node that has the first byte of a sector."""
+    """The map of the image: each sector belongs to the node that has its first byte."""
     data = order.image.read_bytes()
     nodes = list(_nodes(data, order.erase_bytes))
     names = dict(_names(data, nodes))
@@ -84,7 +84,7 @@ def pieces(order: Order) -> Iterator[Piece]:
 
 
 def _nodes(data: bytes, erase_bytes: int) -> Iterator[tuple[int, int, int]]:
-    """(place, kind, bytes) of the nodes, block by block."""
+    """(place, kind, bytes) of each node, block by block."""
     for block in range(0, len(data), erase_bytes):
         at = block
         while at + _HEADER.size <= min(block + erase_bytes, len(data)):

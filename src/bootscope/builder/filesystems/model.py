@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all kinds of root file systems share: entries that go in, pieces that lie where, a kind's two jobs."""
+"""What all kinds of root file systems share: their entries, the map of an image, the interface of a kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
 BLOCK_MAP = "blocks.txt"
-"""What lies in which sectors of an image: files by name, and the file system's own data."""
+"""The map of an image, by sector: files by name, and the file system's own data."""
 
 Piece = tuple[int, int, str, int]
 """(first sector from the image's start, sectors, name, sector in that file)."""
@@ -23,8 +23,8 @@ Piece = tuple[int, int, str, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder; with
-    `permissions`, these and not the usual ones."""
+    """One file of the image: a regular file (`source`), a symbolic link (`target`) or a folder; `permissions`
+    replaces the usual ones."""
 
     path: PurePosixPath
     source: Path | None = None
@@ -44,8 +44,8 @@ class Entry:
 class Order:
     """An image to make: at `image`, of `sectors` sectors or fewer, with `entries` in it.
 
-    `erase_bytes`: of a block of the flash that it is for; 0 where it is for something else. `page_bytes`:
-    what is written of it at once; 0 for single bytes. `spare_blocks`: kept for blocks that go bad.
+    `erase_bytes`: of an erase block, for flash; 0 for other storage. `page_bytes`: the unit in which the
+    flash is written; 0 for single bytes. `spare_blocks`: reserved to replace blocks that go bad.
     """
 
     context: Context
@@ -59,24 +59,24 @@ class Order:
 
     @property
     def room_bytes(self) -> int:
-        """How large the image may be."""
+        """The largest size of the image."""
         return self.sectors * SECTOR_BYTES
 
     def empty(self) -> None:
-        """Makes the image a file of full size with nothing in it."""
+        """Makes the image an empty file of full size."""
         with self.image.open("wb") as f:
             f.truncate(self.room_bytes)
 
     def listed(self) -> list[str]:
-        """The paths of all files and folders, from `/` on, that can be asked for in a tool's own language."""
+        """The absolute paths of all files and folders that a tool's command language can express."""
         found = (f"/{path}" for path in sorted(self.entries) if self.entries[path].target is None)
         return ["/", *(path for path in found if path.isprintable() and '"' not in path)]
 
     def folder(self) -> Path:
-        """The entries as a real folder, owned by whoever builds: for tools that copy one.
+        """The entries as a real folder, owned by the user who builds: for tools that copy one.
 
         All have the build's time, so that it does not matter when the folder was filled. Raises UserError for
-        an entry that would come to lie somewhere else.
+        an entry that would end up outside of it.
         """
         root = self.context.scratch / "root"
         if not root.exists():
@@ -84,14 +84,14 @@ class Order:
         return root
 
     def check_place(self, path: PurePosixPath) -> None:
-        """Raises UserError for what lies below a link, or above all: in a folder it would be a file of this
-        machine's own."""
+        """Raises UserError for a path below a link or outside of the root: in a folder it would be a file of
+        this computer's own."""
         check_place(self.entries, path)
 
 
 def check_place(entries: Mapping[PurePosixPath, Entry], path: PurePosixPath) -> None:
-    """Raises UserError for what lies below a link, or above all: in a folder it would be a file of this
-    machine's own."""
+    """Raises UserError for a path below a link or outside of the root: in a folder it would be a file of
+    this computer's own."""
     links = [p for p in path.parents if p in entries and entries[p].target is not None]
     if links or ".." in path.parts or path.is_absolute():
         why = f": /{links[0]} is a link" if links else ""
@@ -101,13 +101,13 @@ def check_place(entries: Mapping[PurePosixPath, Entry], path: PurePosixPath) -> 
 def lay_out(entries: Mapping[PurePosixPath, Entry], root: Path) -> None:
     """Makes a folder with the entries in it; all have the build's time.
 
-    Raises UserError for an entry that would come to lie somewhere else.
+    Raises UserError for an entry that would end up outside of it.
     """
     root.mkdir()
     for path in sorted(entries):
         check_place(entries, path)
         _put(entries[path], root / path)
-    # Backwards, as a folder's time changes with what is put into it.
+    # In reverse order: creating entries changes the time of a folder.
     for path in (*sorted(entries, reverse=True), PurePosixPath()):
         os.utime(root / path, (EPOCH, EPOCH), follow_symlinks=False)
     root.chmod(0o755)
@@ -128,10 +128,10 @@ def _put(entry: Entry, place: Path) -> None:
 class FileSystem:
     """One kind of file system.
 
-    `make` writes the image, `pieces` tells what lies where in it. `tools` are the programs that both call;
-    `revision` rises when the way of working changes, and 0 leaves ids as they were before there were kinds.
-    `steady`: made with the library that keeps a mkfs still (see steady.py). `needs`: steps that have programs
-    of it; `flash`: it is for flash only.
+    `make` writes the image, `pieces` gives its map. `tools` are the programs that both call; `revision` rises
+    when the image is made differently, and 0 leaves ids as they were before there were kinds.
+    `steady`: made with the library that makes a mkfs reproducible (see steady.py). `needs`: steps that
+    provide its programs; `flash`: it is for flash only.
     """
 
     make: Callable[[Order], None]
@@ -154,13 +154,13 @@ def check_size(order: Order) -> None:
 
 
 def in_sectors(start: int, length: int, name: str, at: int = 0) -> Piece:
-    """A piece from bytes; what is begun of a sector belongs to it."""
+    """A piece from bytes; sectors that are only partly covered are included."""
     first = start // SECTOR_BYTES
     return first, -(-(start + length) // SECTOR_BYTES) - first, name, at // SECTOR_BYTES
 
 
 def joined(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces in order, with those that go on where the one before ends made one."""
+    """Pieces in order, with adjacent ones of the same file merged."""
     found: list[Piece] = []
     for first, count, name, at in sorted(set(pieces)):
         last, length, of, begin = found[-1] if found else (0, 0, "", 0)
@@ -172,9 +172,9 @@ def joined(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def write_map(folder: Path, pieces: Iterable[Piece]) -> None:
-    """Writes BLOCK_MAP: a line `first sector, sectors, name, sector in the file` for each piece, by tabs.
+    """Writes BLOCK_MAP: a tab-separated line `first sector, sectors, name, sector in the file` for each.
 
-    Sectors have 512 bytes and count from the image's start; of the file system's own data the last is 0.
+    Sectors have 512 bytes and count from the image's start; for the file system's own data the last is 0.
     """
     lines = [f"{first}\t{count}\t{name}\t{at}\n" for first, count, name, at in sorted(pieces)]
     (folder / BLOCK_MAP).write_text("".join(lines))

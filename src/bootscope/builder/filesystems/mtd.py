@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of mtd-utils, which make images for flash: run from a folder beside the computer's own, with the
-libraries that come with them."""
+"""Programs of mtd-utils, which make images for flash: run from their packages, unpacked in a folder, with
+the libraries from there."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bootscope.builder.step import Context
 from bootscope.core.errors import UserError
 
 NAME = "mtd-utils"
-"""The step that has them, and the source of that."""
+"""The step with their packages, and the source of these."""
 TREE = "tree"
 
 
 def run(context: Context, program: str, arguments: Sequence[str | Path], *, still: bool = False) -> None:
-    """Runs one of the programs; `still`: with the library that keeps it the same each time (steady.py).
+    """Runs one of the programs; `still`: with the library that makes its output reproducible (steady.py).
 
     Raises UserError where the packages lack it, ToolError when it fails.
     """

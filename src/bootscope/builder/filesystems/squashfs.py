@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SquashFS: mksquashfs packs a folder; the compressor comes with the options (`-comp lz4`)."""
+"""SquashFS: mksquashfs packs a folder; the options choose the compressor (`-comp lz4`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _HOW = ("-noappend", "-all-root", "-no-xattrs", "-no-progress", "-quiet")
 
 
 def make(order: Order) -> None:
-    """The times are the build's: those of the folder and, by SOURCE_DATE_EPOCH, that of the image."""
+    """All times are the build's: those of the folder and, from SOURCE_DATE_EPOCH, that of the image."""
     order.context.run(["mksquashfs", order.folder(), order.image, *_HOW, *_options(order.rootfs)])
     check_size(order)
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where, from an image that differs only in that its tables are not compressed.
+    """The map of the image, from a second image that differs only in its uncompressed tables.
 
-    The data comes first and does not depend on the tables, so it lies at the same place in both.
+    The data comes first and does not depend on the tables, so it is at the same place in both.
     """
     plain = order.context.scratch / "plain.squashfs"
     how = [*_HOW, *_options(order.rootfs), "-noI", "-noId"]

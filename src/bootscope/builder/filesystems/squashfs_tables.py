@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the tables of a SquashFS 4.0 image: which file's blocks lie where.
+"""Reads the tables of a SquashFS 4.0 image: where each file's blocks are.
 
 Layout: a superblock of 96 bytes, data blocks and fragments (small files packed together), then the tables of
 inodes and folders, in chunks of up to 8 KiB. The chunks must not be compressed here; the data may be.
@@ -32,7 +32,7 @@ class Superblock:
 
     @classmethod
     def read(cls, data: bytes) -> Superblock:
-        """From the first bytes of an image. Raises ToolError when it is none."""
+        """From the first bytes of an image. Raises ToolError when it is not SquashFS 4.0."""
         if data[:4] != b"hsqs" or len(data) < SUPERBLOCK_BYTES:
             raise ToolError("mksquashfs has not written a SquashFS image")
         (block_bytes,) = struct.unpack_from("<I", data, 12)
@@ -41,7 +41,7 @@ class Superblock:
 
 
 class _Table:
-    """A table of chunks, put together; references name a chunk by where it begins."""
+    """A table of chunks, joined; references identify a chunk by its first byte."""
 
     def __init__(self, image: bytes, start: int, end: int) -> None:
         self.data = b""
@@ -56,21 +56,21 @@ class _Table:
             position += 2 + size - _STORED
 
     def place(self, chunk: int, offset: int) -> int:
-        """Where in `data` something lies."""
+        """The offset in `data` for a reference."""
         return self._at[chunk] + offset
 
 
 @dataclass(frozen=True)
 class _Inode:
-    """`blocks`: (first byte, bytes) of each block of a file on the disk; 0 bytes are a hole."""
+    """`blocks`: (first byte, bytes) of each block of a file in the image; 0 bytes are a hole."""
 
     blocks: tuple[tuple[int, int], ...] = ()
     listing: tuple[int, int, int] | None = None
-    """Of a folder: chunk, offset and bytes of its list."""
+    """For a folder: chunk, offset and bytes of its list."""
 
 
 def pieces(plain: bytes, superblock: bytes) -> Iterator[Piece]:
-    """What lies where in the image that begins with `superblock`, told by its `plain` twin."""
+    """The map of the image that begins with `superblock`, read from its `plain` twin."""
     twin, real = Superblock.read(plain), Superblock.read(superblock)
     yield in_sectors(0, SUPERBLOCK_BYTES, "squashfs superblock")
     if twin.inodes == real.inodes:
@@ -80,9 +80,9 @@ def pieces(plain: bytes, superblock: bytes) -> Iterator[Piece]:
 
 
 def _data(image: bytes, known: Superblock) -> Iterator[Piece]:
-    """Files of more than a block under their names, and what is left, where smaller ones are packed."""
+    """Files of more than a block under their names, and the rest, where smaller ones are packed."""
     yield in_sectors(SUPERBLOCK_BYTES, known.inodes - SUPERBLOCK_BYTES, "squashfs small files")
-    # The list of folders ends where the lists of fragments and owners begin: their chunks are not read.
+    # The list of folders ends where those of fragments and owners begin, whose chunks are not read.
     for path, inode in _walk(image, known):
         for number, (start, size) in enumerate(inode.blocks):
             if size:
@@ -108,7 +108,7 @@ def _walk(image: bytes, known: Superblock) -> Iterator[tuple[str, _Inode]]:
 def _end_of_folders(image: bytes, known: Superblock) -> int:
     """The first byte after the chunks of the list of folders.
 
-    The superblock tells only where the indexes of the tables after it begin; an index begins with the place
+    The superblock only says where the indexes of the tables after it begin; an index begins with the place
     of that table's first chunk.
     """
     owners, _, _, _, fragments, exports = struct.unpack_from("<6Q", image, 48)
@@ -143,14 +143,14 @@ def _blocks(
     count = size // block_bytes if fragment != _NO_FRAGMENT else -(-size // block_bytes)
     found = []
     for word in struct.unpack_from(f"<{count}I", data, at):
-        length = word & 0xFFFFFF  # the bit above says that the block is not compressed
+        length = word & 0xFFFFFF  # the bit above means: not compressed
         found.append((start, length))
         start += length
     return tuple(found)
 
 
 def _listed(data: bytes) -> Iterator[tuple[str, int]]:
-    """(name, reference of the inode) of what a folder holds."""
+    """(name, reference of the inode) of each entry of a folder."""
     at = 0
     while at < len(data):
         count, chunk, _ = struct.unpack_from("<III", data, at)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a mkfs that has no options for owners, times and identifiers so that it writes the same each time.
+"""Makes the output of a mkfs without options for owners, times and identifiers reproducible.
 
-A small library (native/steady) is loaded into it. It answers as if the files belonged to root and were
-found in one order, and it stands still in time.
+A small library (native/steady) is loaded into it. To the mkfs, all files belong to root and come in a fixed
+order, and time stands still.
 """
 
 from __future__ import annotations

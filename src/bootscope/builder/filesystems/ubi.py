@@ -2,7 +2,7 @@
 """UBI: volumes in the erase blocks of flash. ubinize makes the blocks of a volume; the others are marked as
 erased here, so that Linux does not do so in the first boot.
 
-Source of the form: Linux' drivers/mtd/ubi/ubi-media.h.
+Source of the format: Linux' drivers/mtd/ubi/ubi-media.h.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bootscope.devices.model import SECTOR_BYTES
 
 VOLUME = "root"
 HEADER_BYTES = 64
-"""Where flash is written byte by byte, two of them begin each block, else each begins a page of its own."""
+"""Where flash is written byte by byte, each block begins with two of them; else each takes a page."""
 RESERVED_BLOCKS = 12
 """For the table of volumes, for moving worn blocks, and for fastmap."""
 _SEQUENCE = "20260101"
@@ -27,22 +27,22 @@ _LAYOUT_BLOCKS = 2
 
 
 def headers_bytes(order: Order) -> int:
-    """What the two headers take of each block."""
+    """The bytes that the two headers take of each block."""
     return 2 * (order.page_bytes or HEADER_BYTES)
 
 
 def leb_bytes(order: Order) -> int:
-    """What is left of an erase block for data."""
+    """The bytes of an erase block that are left for data."""
     return order.erase_bytes - headers_bytes(order)
 
 
 def volume_blocks(order: Order) -> int:
-    """The erase blocks that the volume may have."""
+    """The number of erase blocks that the volume may have."""
     return order.room_bytes // order.erase_bytes - RESERVED_BLOCKS - order.spare_blocks
 
 
 def wrap(order: Order, contents: Path) -> None:
-    """Makes the image of `contents` in one volume. Raises ToolError where they do not fit."""
+    """Makes the image, with `contents` in one volume. Raises ToolError where they do not fit."""
     size, room = contents.stat().st_size, volume_blocks(order) * leb_bytes(order)
     if size > room:
         raise ToolError(f"the root file system has {size:,} bytes, there is room for {room:,} on UBI")
@@ -53,20 +53,20 @@ def wrap(order: Order, contents: Path) -> None:
     sizes: list[str | Path] = ["-m", str(order.page_bytes or 1), "-p", str(order.erase_bytes)]
     mtd.run(order.context, "ubinize", [*sizes, "-Q", _SEQUENCE, "-o", order.image, settings])
     if order.page_bytes:
-        return  # Whoever puts it into a chip knows which blocks are left.
+        return  # The code that fills the chip knows which blocks are left.
     data = order.image.read_bytes()
     blocks = (order.room_bytes - len(data)) // order.erase_bytes
     order.image.write_bytes(data + erased(HEADER_BYTES).ljust(order.erase_bytes, b"\xff") * blocks)
 
 
 def erased(unit: int) -> bytes:
-    """The header of a block that holds nothing, and is known to. `unit`: the bytes of its place."""
+    """The header of an erased block. `unit`: the bytes that a header takes in it."""
     head = struct.pack(">4sB3xQIII32x", b"UBI#", 1, 0, unit, 2 * unit, int(_SEQUENCE))
     return head + struct.pack(">I", zlib.crc32(head) ^ 0xFFFFFFFF)
 
 
 def placed(order: Order, inside: Iterable[Piece]) -> Iterator[Piece]:
-    """Pieces of the volume's contents, where they lie in the image: in order, behind the volume table."""
+    """Pieces of the volume's contents, placed in the image: in order, after the volume table."""
     leb = leb_bytes(order)
     found: list[Piece] = []
     for first, count, name, at in inside:

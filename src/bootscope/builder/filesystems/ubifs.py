@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """UBIFS, in a volume of UBI: mkfs.ubifs packs a folder.
 
-Source of the nodes' form: Linux' fs/ubifs/ubifs-media.h.
+Source of the nodes' format: Linux' fs/ubifs/ubifs-media.h.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bootscope.devices.model import SECTOR_BYTES
 _MAGIC, _HEADER_BYTES, _DATA, _ENTRY = struct.pack("<I", 0x06101831), 24, 1, 2
 _BLOCK, _ROOT, _UUID = 4096, 1, 108
 _MIN_IO = 8
-"""UBIFS' own least; the flash takes single bytes."""
+"""The minimum of UBIFS; the flash can write single bytes."""
 
 
 def make(order: Order) -> None:
@@ -40,14 +40,14 @@ def make(order: Order) -> None:
 
 
 def _named(data: bytes, uuid: bytes) -> bytes:
-    """With another identifier than the one that was drawn: the first node is the superblock."""
+    """Replaces the random identifier: the first node is the superblock."""
     (length,) = struct.unpack_from("<I", data, 16)
     rest = data[8:_UUID] + uuid + data[_UUID + len(uuid) : length]
     return data[:4] + struct.pack("<I", zlib.crc32(rest) ^ 0xFFFFFFFF) + rest + data[length:]
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where, by the node that has the first byte of a sector."""
+    """The map of the image: each sector belongs to the node that has its first byte."""
     data, found = _contents(order).read_bytes(), dict[int, tuple[str, int]]()
     nodes = list(_nodes(data))
     names = dict(_names(data, nodes))
@@ -66,7 +66,7 @@ def _contents(order: Order) -> Path:
 
 
 def _nodes(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """(place, kind, bytes) of the nodes."""
+    """(place, kind, bytes) of each node."""
     at = data.find(_MAGIC)
     while at >= 0 and at + _HEADER_BYTES <= len(data):
         length, kind = struct.unpack_from("<IB", data, at + 16)

@@ -12,7 +12,7 @@ from bootscope.builder.filesystems.model import Entry, FileSystem, Order, Piece,
 from bootscope.core.errors import ToolError, UserError, printable
 
 SMALL_BYTES = 300 << 20
-"""Below this size mkfs.xfs wants to be told that it is meant."""
+"""Below this size mkfs.xfs needs an option that confirms the size."""
 
 _EXTENT = re.compile(r"^data offset (\d+) startblock (\d+) \(\d+/\d+\) count (\d+)", re.M)
 _GEOMETRY = re.compile(r"^(rootino|blocksize|agblocks|agcount|agblklog|logstart|logblocks) = (\d+)", re.M)
@@ -31,7 +31,7 @@ def make(order: Order) -> None:
 
 
 def _prototype(order: Order) -> Iterator[str]:
-    """The lines of the list: each folder with what it holds, closed by a `$`."""
+    """The lines of the list: each folder with its entries, closed by a `$`."""
     inside: dict[PurePosixPath, list[Entry]] = {}
     for path in sorted(order.entries):
         inside.setdefault(path.parent, []).append(order.entries[path])
@@ -65,7 +65,7 @@ def _word(text: str) -> str:
 
 
 def pieces(order: Order) -> Iterator[Piece]:
-    """What lies where, as xfs_db tells it; inodes, with small folders in them, are the file system's own."""
+    """The map of the image from xfs_db; inodes, with small folders in them, are the file system's own."""
     known = _geometry(order)
     block = known["blocksize"]
     yield in_sectors(0, order.image.stat().st_size, "xfs inodes and free space")
@@ -86,7 +86,7 @@ def _files(order: Order, known: dict[str, int]) -> Iterator[Piece]:
 
 
 def _linear(block: int, known: dict[str, int]) -> int:
-    """The first byte of a block, whose number holds that of its group in the upper bits."""
+    """The first byte of a block, whose number has the allocation group in the upper bits."""
     group, inside = block >> known["agblklog"], block & ((1 << known["agblklog"]) - 1)
     return (group * known["agblocks"] + inside) * known["blocksize"]
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a NAND chip: pages with their spare bytes, as the emulator puts them into memory."""
+"""The content of a NAND chip: pages with their spare bytes, as the emulator loads them into memory."""

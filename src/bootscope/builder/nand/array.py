@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array of a chip as a file that the emulator loads: an ELF file with a segment for each run of pages.
 
-In memory the array is inverted: what is erased is zeros, as memory is that nothing was put into. So the file
-has only what is programmed, and an erased chip takes no memory.
+In memory the array is inverted: erased bytes are zeros, like unused memory. So the file only has the
+programmed pages, and an erased chip takes no memory.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def write(nand: Nand, rows: Mapping[int, bytes], path: Path) -> None:
 
 
 def read_memory(nand: Nand, memory: Path, start: int) -> dict[int, bytes]:
-    """The raw pages that are not erased, from a file with all of a machine's memory from `start` on."""
+    """The raw pages that are not erased, from a file with a machine's memory from `start` on."""
     begin, found = nand.address - start, dict[int, bytes]()
     with memory.open("rb") as f:
         for low, high in _filled(f.fileno(), begin, begin + nand.array_bytes):
@@ -84,7 +84,7 @@ def _filled(file: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
         try:
             low = os.lseek(file, at, os.SEEK_DATA)
         except OSError:
-            return  # No data behind.
+            return  # No data follows.
         if low >= end:
             return
         at = os.lseek(file, low, os.SEEK_HOLE)
@@ -92,7 +92,7 @@ def _filled(file: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _runs(rows: list[int]) -> Iterator[tuple[int, int]]:
-    """Rows that follow each other, as first one and number."""
+    """Runs of consecutive rows: (first, number)."""
     for _, group in itertools.groupby(enumerate(rows), lambda pair: pair[1] - pair[0]):
         run = [row for _, row in group]
         yield run[0], len(run)

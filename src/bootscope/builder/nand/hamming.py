@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spare bytes of a page: a Hamming code over each 256 bytes of its data, as Linux computes it by program.
+"""The spare bytes of a page: a Hamming code for each 256 bytes of its data, as Linux computes it in software.
 
-The code has a pair of bits for each bit of the number of a byte, and of the number of a bit in its byte: one
-of the pair is the parity of all that have a 0 there, the other of those that have a 1, both inverted. Linux
-keeps them in three bytes, which lie behind each other where the large-page layout has its place for them.
+The code has a pair of bits for each bit of a byte's number, and of a bit's number in its byte: one of the
+pair is the parity of all that have a 0 there, the other of those that have a 1, both inverted. Linux
+stores them in three bytes, one code after the other, where the large-page layout has room for them.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from __future__ import annotations
 STEP_BYTES = 256
 CODE_BYTES = 3
 _PLACES = {64: 40, 128: 80}
-"""Spare bytes beside a page -> where the codes begin in them."""
+"""Spare bytes of a page -> where the codes begin in them."""
 _NUMBER_BITS = 8
 _PARITY = bytes(value.bit_count() & 1 for value in range(256))
 _WITH = tuple(
     int.from_bytes(bytes(number >> bit & 1 for number in range(STEP_BYTES)), "little")
     for bit in range(_NUMBER_BITS)
 )
-"""For each bit of a byte's number: a 1 in the bytes whose number has it."""
+"""For each bit of a byte's number, a mask: 1 in the bytes whose number has the bit."""
 _COLUMNS = (0x55, 0xAA, 0x33, 0xCC, 0x0F, 0xF0)
 _UNUSED = 3
 
 
 def code(data: bytes) -> bytes:
-    """The three bytes of a step of STEP_BYTES."""
+    """The code for STEP_BYTES bytes of data."""
     odd = int.from_bytes(data.translate(_PARITY), "little")
     whole, lines = odd.bit_count() & 1, 0
     for bit, mask in enumerate(_WITH):
@@ -46,6 +46,6 @@ def first_place(spare_bytes: int) -> int:
 
 
 def spare(data: bytes, spare_bytes: int) -> bytes:
-    """The spare bytes of a page with these data: all of the page's."""
+    """The spare bytes of a page with `data`, which is the whole page."""
     codes = b"".join(code(data[at : at + STEP_BYTES]) for at in range(0, len(data), STEP_BYTES))
     return (b"\xff" * _PLACES[spare_bytes] + codes).ljust(spare_bytes, b"\xff")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What packages do as they are installed, done to their files instead: nothing of them is run."""
+"""What packages do when they are installed, applied to their files instead: none of their programs runs."""

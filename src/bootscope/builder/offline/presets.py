@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which units of a root file system are enabled: what `systemctl preset-all` would do to its files."""
+"""Which units of a root file system are enabled: makes the links that `systemctl preset-all` would make."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _BY = (("WantedBy", "wants"), ("RequiredBy", "requires"), ("UpheldBy", "upholds"
 
 
 def rules(texts: Mapping[str, str]) -> list[tuple[bool, str, tuple[str, ...]]]:
-    """(whether it enables, pattern, instances) of the preset files, by path; the first that fits counts.
+    """(whether it enables, pattern, instances) of each rule in preset files, by path; the first match counts.
 
-    Of files with one name the one in /etc counts.
+    Of files with the same name, the one in /etc counts.
     """
     chosen: dict[str, str] = {}
     for folder in FOLDERS:
@@ -44,7 +44,7 @@ def rules(texts: Mapping[str, str]) -> list[tuple[bool, str, tuple[str, ...]]]:
 def links(files: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
     """Path -> target of the links that enable units: `files` are unit files, `texts` preset files.
 
-    A unit for which there is no rule is enabled, as systemd has it.
+    A unit without a rule is enabled, as in systemd.
     """
     known, order = UnitFiles(files), rules(texts)
     found: dict[str, str] = {}
@@ -80,7 +80,7 @@ def _enable(
             others = (other for other in filled_in(unit.words("Install", key), name) if is_unit(other))
             found.update({f"{ENABLED}/{other}.{folder}/{name}": unit.path for other in others})
     for alias in unit.words("Install", "Alias"):
-        # One in a folder of another unit was a way to say WantedBy once.
+        # A name in a folder of another unit was once a way to write WantedBy.
         if is_unit(alias):
             found[f"{ENABLED}/{alias}"] = unit.path
     for also in unit.words("Install", "Also"):
@@ -90,7 +90,7 @@ def _enable(
 
 
 def _names(unit: UnitFile, instances: Sequence[str]) -> list[str]:
-    """The unit, or those instances of a template that are enabled."""
+    """The unit, or the enabled instances of a template."""
     if "@." not in unit.name:
         return [unit.name]
     default = unit.last("Install", "DefaultInstance")

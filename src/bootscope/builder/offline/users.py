@@ -17,7 +17,7 @@ _HOME, _SHELL, _ROOT_SHELL = "/", "/usr/sbin/nologin", "/bin/sh"
 
 @dataclass
 class _Users:
-    """Users and groups as they are found, in order."""
+    """Users and groups found so far, in order."""
 
     groups: dict[str, int | None] = field(default_factory=dict)
     users: dict[str, tuple[int | None, str | int | None, str, str, str]] = field(default_factory=dict)
@@ -25,10 +25,10 @@ class _Users:
 
 
 def files(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files /etc/passwd, /etc/group and /etc/shadow for the files of sysusers.d, by their names.
+    """The files /etc/passwd, /etc/group and /etc/shadow for the files of sysusers.d, by name.
 
-    Numbers that are left open are given from 999 down, in order. Nobody has a password: root needs none, all
-    others cannot log in. Raises UserError for a line that cannot be understood.
+    Unspecified numbers are assigned from 999 down, in order. Nobody has a password: root needs none, all
+    others cannot log in. Raises UserError for an invalid line.
     """
     found = _Users()
     for name in sorted(texts):
@@ -93,7 +93,7 @@ def _written(found: _Users) -> dict[str, str]:
     passwd, shadow = [], []
     for name, (number, group, gecos, home, shell) in found.users.items():
         own = numbers[name] if group is None else group if isinstance(group, int) else numbers[group]
-        # As systemd-sysusers does, a user takes the number of its group where that is free.
+        # Like systemd-sysusers, a user takes the number of its group where that is free.
         ident = number if number is not None else numbers[name] if name in numbers else _next(free)
         shell = shell or (_ROOT_SHELL if ident == 0 else _SHELL)
         passwd.append(f"{name}:x:{ident}:{own}:{gecos or name}:{home or _HOME}:{shell}")

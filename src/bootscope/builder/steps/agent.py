@@ -18,7 +18,7 @@ from bootscope.core.paths import agent_source_dir
 from bootscope.system.load import LoadedSystem
 
 AGENT = "bootscope-agent"
-# Only what is used, and in as few pages as can be: the target reads the program from its storage.
+# Only what is used, in as few pages as possible: the target reads the program from its storage.
 _FLAGS = "-Os -fno-unwind-tables -fno-asynchronous-unwind-tables"
 _LINK = "-Wl,-T,agent.ld -Wl,--build-id=none"
 
@@ -30,7 +30,7 @@ def step(arch: Architecture) -> Step:
 
     def work(context: Context) -> None:
         before, after = userland.with_musl(context, arch)
-        # Headers are looked for when it is compiled; the rest of the options is for linking.
+        # The headers are for compiling; the options from -nostdlib on are for linking.
         link = before.index("-nostdlib")
         include, start = before[1:link], before[link:]
         context.run(

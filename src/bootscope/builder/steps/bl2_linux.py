@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Falcon mode of Trusted Firmware-A: BL2 loads Linux from the card, and U-Boot stays as the way back.
+"""Falcon mode of Trusted Firmware-A: BL2 loads Linux from the card, and U-Boot stays as the fallback.
 
-BL2 of the platform knows neither card nor Linux. So a file of ours (bl2/linux.c) is compiled with it, and
-what it must know of board and system goes into a header: command line and frame buffer, which U-Boot's
-script would have put into the device tree, are among that.
+The platform's BL2 supports neither card nor Linux. So a file of ours (bl2/linux.c) is compiled with it; what
+it must know of board and system goes into a header, including command line and frame buffer, which U-Boot's
+script would have put into the device tree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bootscope.devices.registry import standard_controller
 from bootscope.system.model import System
 
 OPTIONS = ("ARM_LINUX_KERNEL_AS_BL33=1",)
-"""For the make of Trusted Firmware-A: what BL31 starts is told where the device tree is."""
+"""For the make of Trusted Firmware-A: BL31 passes the address of the device tree to what it starts."""
 
 SOURCE = Path(__file__).with_name("bl2") / "linux.c"
 PACKINGS = ("none", "lz4")
@@ -35,7 +35,7 @@ _LARGER = {
 
 
 def header(system: System, board: Board) -> str:
-    """What bl2/linux.c is compiled with. Raises UserError for a board or a system that it is not for."""
+    """The header for bl2/linux.c. Raises UserError for a board or a system that does not support it."""
     base, space = standard_controller(board.storage_device), board.qemu.config_space
     if base is None or not isinstance(space, tuple):
         raise UserError(f"uboot.falcon: BL2 reads from an SD controller on PCI, {board.name} has none")
@@ -68,15 +68,15 @@ def header(system: System, board: Board) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a string of C holds it. Raises UserError for what a device tree is not to have."""
+    """A text as a C string literal. Raises UserError for characters that the device tree must not contain."""
     if not text.isascii() or not text.isprintable():
         raise UserError("kernel.command_line: BL2 can only have printable ASCII in it")
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def files(tree: Path, told: str) -> dict[str, str]:
-    """What is new or other in a tree of Trusted Firmware-A: path -> text. Raises ToolError for a tree without
-    this platform's definitions."""
+    """New and changed files in a tree of Trusted Firmware-A: path -> text. Raises ToolError for a tree
+    without the definitions of this platform."""
     definitions = (tree / _DEFINITIONS).read_text()
     for name, value in _LARGER.items():
         definitions, found = re.subn(rf"(?m)^#define {name}\s.*$", f"#define {name} {value}", definitions)
@@ -91,5 +91,5 @@ def files(tree: Path, told: str) -> dict[str, str]:
 
 
 def inputs(told: str) -> dict[str, object]:
-    """What the changed files are made of."""
+    """What the changed files depend on."""
     return {"source": SOURCE.read_text(), "header": told, "make": _MAKE, "larger": _LARGER}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SD card image: partition table, boot loader, boot partition (FAT), root partition.
 
-Also says what lies where (layout.json), so that a sector that was read can be called by its name.
+Also writes a map (layout.json), so that a sector that was read can be named.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from bootscope.system.nand import nand_of
 
 IMAGE, LAYOUT = "sd.img", "layout.json"
 STORED_ENVIRONMENT = "uboot.env"
-"""As CONFIG_ENV_FAT_FILE calls it by default."""
+"""The default of CONFIG_ENV_FAT_FILE."""
 
 _CODE_BYTES = 0x1B8
-"""Of a card's first sector; behind them are the card's identity and the table of partitions."""
+"""Room for code in a card's first sector, before the card's identity and the partition table."""
 _TOOLS = ("mkimage", "sfdisk", "mkfs.vfat", "mcopy")
 _FAT_NAMES = {
     "zImage": "kernel",
@@ -51,7 +51,7 @@ _FAT_NAMES = {
 
 def step(system: System, script: str, board: Board, name: str = "card") -> Step:
     """The step `card`: the image that the board boots from, with `script` for its boot loader. Where the root
-    file system is in a NAND chip, its place on the card is empty."""
+    file system is in a NAND chip, its partition on the card is empty."""
     card, loader, on_card = system.card, board.boot_loader, not nand_of(system.nand)
     external = system.initramfs is not None and system.initramfs.place == initramfs.EXTERNAL
 
@@ -76,7 +76,7 @@ def step(system: System, script: str, board: Board, name: str = "card") -> Step:
 
     inputs: dict[str, object] = {"card": card, "script": script}
     if not has_loader(system):
-        # The emulator passes it on, beside the card.
+        # The emulator passes it on, separately from the card.
         inputs["command_line"] = system.kernel.command_line
     if system.uboot.falcon and not has_device_tree(system):
         inputs["kernel"] = [system.kernel.load_address, system.kernel.packed]
@@ -92,7 +92,7 @@ def step(system: System, script: str, board: Board, name: str = "card") -> Step:
         *("kernel", *(("device-tree",) if has_device_tree(system) else ())),
         *(("rootfs",) if on_card else ()),
         *(("falcon",) if (system.uboot.falcon or card.raw_sector) and has_device_tree(system) else ()),
-        # Also where it is beside the card: with other firmware it is another build.
+        # Also where it is not on the card: other firmware makes another build.
         *((FIRMWARE,) if has_firmware(system) else ()),
         *(("payload",) if payload.needed(system.kernel) else ()),
         *(("initramfs",) if external else ()),
@@ -112,7 +112,7 @@ def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> No
 
 
 def _raw(context: Context, image: Path, system: System, board: Board) -> list[Extent]:
-    """Puts device tree and kernel outside of the partitions, where Falcon mode looks for them."""
+    """Puts device tree and kernel outside of the partitions, where Falcon mode expects them."""
     card, found = system.card, list[Extent]()
     kernel, pieces = payload.path_of(context, system.kernel), list[tuple[Path, str, int]]()
     if has_device_tree(system):
@@ -121,7 +121,7 @@ def _raw(context: Context, image: Path, system: System, board: Board) -> list[Ex
         bare, kernel = kernel, context.scratch / "linux.itb"
         fit.write(context, system, board, bare, kernel)
     elif system.uboot.falcon:
-        # The file stays as U-Boot takes it.
+        # The file keeps the form that U-Boot takes.
         bare, kernel = kernel, context.scratch / payload.WRAPPED
         payload.wrap(context, board.arch, system.kernel, system.kernel.load_address, bare, kernel)
     pieces.append((kernel, "kernel", card.raw_sector + falcon.ARGUMENT_SECTORS))
@@ -139,7 +139,7 @@ def _raw(context: Context, image: Path, system: System, board: Board) -> list[Ex
 
 
 def _boot_files(context: Context, system: System, script: str, board: Board) -> list[Path]:
-    """What goes to the boot partition, with the build's time on it."""
+    """The files for the boot partition, with the build's time."""
     folder = context.scratch / "boot"
     folder.mkdir()
     loader = board.boot_loader
@@ -177,13 +177,13 @@ def _boot_files(context: Context, system: System, script: str, board: Board) -> 
 
 
 def wrap_script(context: Context, board: Board, text: Path, wrapped: Path) -> None:
-    """Puts the header with a checksum before a boot loader's script."""
+    """Puts the header with a checksum in front of a boot loader's script."""
     options = ["-A", board.arch.tools.mkimage, "-T", "script", "-C", "none", "-n", "boot"]
     context.run(["mkimage", *options, "-d", text, wrapped])
 
 
 def _environment(context: Context, wanted: Environment) -> bytes:
-    """All variables: a stored environment takes the place of the whole one that U-Boot has in itself."""
+    """All variables: a stored environment replaces U-Boot's whole built-in one."""
     defaults = default_environment((context.results["uboot"] / sunxi_boot_rom.IMAGE).read_bytes())
     if not defaults:
         raise UserError("uboot.environment: the U-Boot has no default environment that bootscope can find")
@@ -254,7 +254,7 @@ def _fixed_extents(context: Context, card: Card, loader: Loader) -> list[Extent]
 
 
 def _fat_extents(context: Context, image: Path, start: int, files: list[Path]) -> list[Extent]:
-    """Where each file's clusters lie, as mshowfat tells them."""
+    """The places of each file's clusters, from mshowfat."""
     with image.open("rb") as f:
         boot = f.read(64)
     per_cluster, reserved, fats, root_entries = struct.unpack_from("<BHBH", boot, 13)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuring the kernel, U-Boot and BusyBox: a default configuration, changed, made whole by the tree."""
+"""Configures the kernel, U-Boot and BusyBox: a default configuration, changed, completed by the tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFIG = "config"
 
 
 def wanted(system: System, tree: str) -> Symbols:
-    """The symbols that a system asks for in `kernel`, `uboot` or `busybox`."""
+    """The symbols that a system needs in `kernel`, `uboot` or `busybox`."""
     if tree == "kernel":
         ours = initramfs.symbols(system.initramfs) if system.initramfs else {}
         chip = {nand_driver.SYMBOL: True} if nand_of(system.nand) else {}
@@ -32,14 +32,14 @@ def wanted(system: System, tree: str) -> Symbols:
 
 
 def _falcon(system: System, nand: Nand | None) -> Symbols:
-    """The symbols for Linux that the SPL loads, from the chip where the kernel is in one."""
+    """The symbols for an SPL that loads Linux, from the chip if the kernel is in one."""
     if nand and nand_loader.holds_kernel(system):
         return nand_loader.falcon_symbols(nand, system.kernel)
     return falcon.symbols(system.card, system.kernel)
 
 
 def step(system: System, tree: str, arch: Architecture) -> Step:
-    """The step `TREE-config`: what the configuration of a tree comes to, without building it."""
+    """The step `TREE-config`: the resulting configuration of a tree, without building it."""
     source, defconfig = attrgetter("source", "defconfig")(getattr(system, tree))
     symbols = wanted(system, tree)
     if tree == "kernel":

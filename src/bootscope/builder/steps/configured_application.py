@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application whose source tree has a configure script and a makefile of its own."""
+"""An application whose source tree has its own configure script and makefile."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from bootscope.system.application import Application, Configured
 
 _LINKING = ("-s", "-static", "-static-pie", "-pie", "-no-pie", "-shared", "-rdynamic")
 _LINKING_BEGINS = ("-Wl,", "-l", "-L")
-"""Compiler options that are for the linker, and beginnings of such."""
+"""Prefixes of compiler options that are for the linker."""
 
 
 def step(application: Application, configured: Configured, arch: Architecture, compiler: str = "") -> Step:
-    """The step `application`: the tree configured with the application's options and made. `compiler`: the
-    step with the one to use; empty for that of the computer.
+    """The step `application`: the tree configured with the application's options and built. `compiler`: the
+    step with the compiler to use; empty for the computer's.
 
     Running it raises ToolError when the tree's own tools fail, UserError where the tree has no configure
-    script or make leaves no such program.
+    script or make does not build the program.
     """
 
     def work(context: Context) -> None:
@@ -54,14 +54,14 @@ def step(application: Application, configured: Configured, arch: Architecture, c
 
 
 def _made(context: Context, application: Application, configured: Configured, arch: Architecture) -> Path:
-    """The program that the tree's own build makes."""
+    """The program, built by the tree's own makefile."""
     tree, build = tree_of(context, configured.source), context.scratch / "build"
     if not (tree / "configure").is_file():
         raise UserError(
             f"application.configured.source: {printable(configured.source)} has no configure script",
             hint="a release has one; a checkout may need autoreconf or autogen.sh first",
         )
-    # Makefiles look for their sources by relative paths, so that none of this computer gets into objects.
+    # With relative paths to their sources, makefiles put no path of this computer into objects.
     (context.scratch / "tree").symlink_to(tree)
     build.mkdir()
     environment = _flags(application)
@@ -82,15 +82,15 @@ def _filled(option: str, arch: Architecture) -> str:
 
 
 def _flags(application: Application) -> dict[str, str]:
-    """The compiler's options, as configure scripts take them. Both what compiles and what links gets those
-    that choose code; those of the linker only it."""
+    """The compiler's options, as configure scripts take them. Options for code generation go to compiling and
+    linking, those for the linker only to linking."""
     linking = [o for o in application.compiler_options if o in _LINKING or o.startswith(_LINKING_BEGINS)]
     compiling = " ".join(o for o in application.compiler_options if o not in linking)
     return {"CFLAGS": compiling, "CXXFLAGS": compiling, "LDFLAGS": " ".join([compiling, *linking])}
 
 
 def _cached(context: Context, compiler: str) -> Path:
-    """A folder with a program that runs the compiler through ccache, whatever makefiles call it by."""
+    """A folder with a program that runs the compiler through ccache, under each name that makefiles use."""
     real = shutil.which(compiler, path=context.search_path) or compiler
     folder = context.scratch / "cached"
     folder.mkdir()

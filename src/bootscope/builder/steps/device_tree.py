@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device tree with what the system adds to the board: a frame buffer, a NAND chip, other properties."""
+"""The board's device tree with the system's additions: a frame buffer, a NAND chip, other properties."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bootscope.system.framebuffer import FrameBuffer
 from bootscope.system.nand import Nand
 
 TRUE = "true"
-"""In the place of a property's words: it has no value, and is there."""
+"""Given as a property's words: the property exists and has no value."""
 _CELLS, _SIZE_CELLS = "#address-cells", "#size-cells"
 _OF_THE_CHIP = (
     "address", "identity", "blocks", "page_bytes", "spare_bytes", "erase_bytes",
     "read_ns", "program_ns", "erase_ns", "cycle_ns", "partitions",
 )  # fmt: skip
-"""What the device tree says of a NAND chip."""
+"""The device tree's properties for a NAND chip."""
 
 
 def device_tree_step(
@@ -32,7 +32,7 @@ def device_tree_step(
 ) -> Step:
     """The step `device-tree`: the kernel's blob plus a simple-framebuffer in reserved memory and a NAND chip.
 
-    The nodes of `disabled` are marked so. `cells`: node and property, parted by a blank -> words, or TRUE.
+    The nodes in `disabled` are marked so. `cells`: node and property, separated by a space -> words, or TRUE.
     """
 
     def work(context: Context) -> None:
@@ -43,7 +43,7 @@ def device_tree_step(
         if nand:
             _add_nand(context, blob, nand)
         for node in disabled:
-            # fdtput would make a node that is not there.
+            # fdtput would create a missing node.
             context.run(["fdtget", "-p", blob, node])
             context.run(["fdtput", "-t", "s", blob, node, "status", "disabled"])
         for place, words in cells.items():
@@ -64,7 +64,7 @@ def device_tree_step(
 def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
     chosen, reserved = f"/chosen/framebuffer@{fb.address:x}", f"/reserved-memory/framebuffer@{fb.address:x}"
     put = partial(_put, context, blob)
-    # Both before their properties: the order decides what bytes the blob has.
+    # Both before their properties: the order affects the bytes of the blob.
     for node in (chosen, reserved):
         _make_node(context, blob, node)
     put("s", chosen, "compatible", "simple-framebuffer")
@@ -77,7 +77,7 @@ def _add_framebuffer(context: Context, blob: Path, fb: FrameBuffer) -> None:
 
 
 def _add_nand(context: Context, blob: Path, nand: Nand) -> None:
-    """A controller with a chip and its partitions, in memory that is left alone."""
+    """Adds a controller with a chip and its partitions, in reserved memory."""
     controller, chip, put = nand.controller_node, nand.chip_node, partial(_put, context, blob)
     partitions = f"{chip}/partitions"
     reserved = f"/reserved-memory/nand@{nand.address:x}"
@@ -98,7 +98,7 @@ def _add_nand(context: Context, blob: Path, nand: Nand) -> None:
     put("s", chip, "nand-ecc-mode", "soft")
     put("s", chip, "nand-ecc-algo", "hamming")
     put("s", partitions, "compatible", "fixed-partitions")
-    # fdtput puts a node before its siblings.
+    # fdtput inserts a node before its siblings.
     for name, (first, count) in sorted(nand.partitions.items(), key=lambda item: item[1], reverse=True):
         node = f"{partitions}/partition@{first * nand.erase_bytes:x}"
         context.run(["fdtput", "-cp", blob, node])
@@ -107,7 +107,7 @@ def _add_nand(context: Context, blob: Path, nand: Nand) -> None:
 
 
 def _reserve(context: Context, blob: Path, reserved: str, address: int, size: int) -> None:
-    """Says of a node where the memory is that Linux leaves alone."""
+    """Gives a node its range of memory, which Linux leaves alone."""
     _put(context, blob, "x", reserved, "reg", *_region(context, blob, reserved, address, size))
     _put(context, blob, "x", reserved, "no-map")
 
@@ -117,23 +117,23 @@ def _put(context: Context, blob: Path, kind: str, node: str, name: str, *values:
 
 
 def _make_node(context: Context, blob: Path, node: str) -> None:
-    """Makes a node whose addresses are those of the root."""
+    """Creates a node that uses the root's address cells."""
     context.run(["fdtput", "-cp", blob, node])
     parent = node.rpartition("/")[0]
     if _CELLS not in context.run(["fdtget", "-p", blob, parent]).output.split():
-        # The board has no such node, or one without children: addresses in it are those of the root.
+        # The board has no such node, or one without children: addresses in it use the root's cells.
         for name in (_CELLS, _SIZE_CELLS):
             _put(context, blob, "i", parent, name, str(_number(context, blob, "/", name)))
         _put(context, blob, "x", parent, "ranges")
 
 
 def _number(context: Context, blob: Path, node: str, name: str) -> int:
-    """A property of a device tree that is a number."""
+    """A property of a device tree as a number."""
     return int(context.run(["fdtget", "-t", "i", blob, node, name]).output)
 
 
 def _region(context: Context, blob: Path, node: str, address: int, size: int) -> list[str]:
-    """Address and size in as many words of 32 bits as the node's parent has for them, hexadecimal."""
+    """Address and size in 32-bit words, as many as the node's parent uses for them, hexadecimal."""
     parent, found = node.rpartition("/")[0] or "/", list[str]()
     for name, value in ((_CELLS, address), (_SIZE_CELLS, size)):
         words = range(_number(context, blob, parent, name) - 1, -1, -1)

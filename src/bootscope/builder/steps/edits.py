@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small edits of sources: each is anchored on the text that it expects, and refused where that is not."""
+"""Small edits of sources: each requires the text that it expects, and is refused where that is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.core.errors import UserError
 
 @dataclass(frozen=True)
 class Edit:
-    """`before` becomes `after` in the file at `path` of a tree. `before` must be there exactly once."""
+    """`before` becomes `after` in the file at `path` of a tree. `before` must occur exactly once."""
 
     path: str
     before: str
@@ -25,10 +25,10 @@ _FOR_LINUX = "it is made for the source of Linux 6.12"
 def edited(
     tree: Path, files: Mapping[str, str], edits: Iterable[Edit], setting: str, made_for: str = _FOR_LINUX
 ) -> dict[str, str]:
-    """The files that edits change, by path, as text. What is in `files` is taken from there, the rest from
-    the folder `tree`. `setting` is what asks for it, and `made_for` says where it can be had.
+    """The files that edits change, by path, as text. Files in `files` are taken from there, the others from
+    the folder `tree`. `setting` is what needs the edits; `made_for` says which source they are made for.
 
-    Raises UserError where a file is not there, or has not the text that an edit expects.
+    Raises UserError where a file is missing, or does not have the text that an edit expects exactly once.
     """
     found: dict[str, str] = {}
     for edit in edits:
@@ -48,6 +48,6 @@ def edited(
 
 
 def _same(path: str, text: str, tree: Path, files: Mapping[str, str]) -> bool:
-    """Whether an edit only asked for a text to be there."""
+    """Whether edits left a text unchanged: they only require it."""
     there = files.get(path)
     return text == (there if there is not None else (tree / path).read_text())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Falcon mode: the SPL loads Linux itself, from sectors or files of the card; U-Boot stays as the way back.
+"""Falcon mode: the SPL loads Linux itself, from sectors or files of the card; U-Boot stays as the fallback.
 
-The code of the boards lacks the function that decides between the two, so it is added to a view of U-Boot's
-tree. What U-Boot would have put into the device tree, the command line and the memory, is put in here.
+The boards' code lacks the function that chooses between the two, so it is added to a view of U-Boot's tree.
+What U-Boot would have put into the device tree, the command line and the memory, is added here.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ int spl_start_uboot(void)
 }
 """
 _SECTORS_FIRST = Edit(*sd_card.WHERE_FIRST)
-"""An SPL that loads U-Boot from files looks for Linux in files only. With this it tries the sectors first,
-and falls back to files."""
+"""An SPL that loads U-Boot from files looks for Linux only in files. With this it tries the sectors first,
+then files."""
 _MAKE = "\nifdef CONFIG_XPL_BUILD\nobj-y += falcon.o\nendif\n"
 
 
 def symbols(card: Card, kernel: Kernel) -> Symbols:
-    """What U-Boot must be configured with."""
+    """The symbols that U-Boot must be configured with."""
     found: Symbols = {
         "SPL_OS_BOOT": True,
         "SPL_PAYLOAD_ARGS_ADDR": hex(kernel.device_tree_address),
         "SYS_LOAD_ADDR": hex(kernel.load_address),
     }
     if card.raw_sector:
-        # An SPL with this takes sectors without a header for U-Boot and starts them. Here U-Boot is in files.
+        # With this an SPL takes sectors without a header for U-Boot and starts them; here U-Boot is in files.
         own = {"SPL_RAW_IMAGE_SUPPORT": False} if _sectors_first(card) else {}
         return {
             **found,
@@ -74,30 +74,30 @@ def symbols(card: Card, kernel: Kernel) -> Symbols:
 
 
 def read_sectors(card: Card) -> int:
-    """How many sectors of the place for the device tree the SPL reads."""
+    """How many sectors of the device tree's place the SPL reads."""
     return card.argument_sectors or ARGUMENT_SECTORS
 
 
 def by_spl(system: System) -> bool:
-    """Whether it is U-Boot's SPL that loads Linux, as it is with nothing between the two."""
+    """Whether U-Boot's SPL itself loads Linux, without firmware between the two."""
     return system.uboot.falcon and not isinstance(system.firmware, Firmware)
 
 
 def needed(system: System) -> bool:
-    """Whether anything wants the device tree of this step."""
+    """Whether anything needs the device tree of this step."""
     wanted = by_spl(system) or bool(system.card.raw_sector) or system.kernel.append_device_tree
     return wanted and has_device_tree(system)
 
 
 def tree_inputs(card: Card) -> dict[str, object]:
-    """What the changed files are made of."""
+    """What the changed files depend on."""
     first = {"sectors_first": (_SECTORS_FIRST.path, _SECTORS_FIRST.after)} if _sectors_first(card) else {}
     return {"source": _DECIDES, "makefile": _MAKE, **first}
 
 
 def files(tree: Path, card: Card) -> dict[str, str]:
-    """What is new or other in a view of U-Boot's tree: path -> text. Raises UserError for an U-Boot whose SPL
-    decides in another way where it looks."""
+    """New and changed files in a view of U-Boot's tree: path -> text. Raises UserError for a U-Boot whose SPL
+    decides differently where it looks."""
     makefile = f"{UBOOT_FOLDER}/Makefile"
     changed = {f"{UBOOT_FOLDER}/falcon.c": _DECIDES, makefile: (tree / makefile).read_text() + _MAKE}
     if not _sectors_first(card):
@@ -113,7 +113,7 @@ def _sectors_first(card: Card) -> bool:
 
 
 def step(system: System) -> Step:
-    """The step `falcon`: the device tree as Linux wants it, without U-Boot's help."""
+    """The step `falcon`: the device tree as Linux needs it, without U-Boot's help."""
     kernel = system.kernel
 
     def work(context: Context) -> None:

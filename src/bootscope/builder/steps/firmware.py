@@ -16,7 +16,7 @@ from bootscope.system.model import Firmware, System
 
 
 def step(system: System, firmware: Firmware, board: Board) -> Step:
-    """The step `firmware`: the image, and the programs with symbols. Raises UserError where it is to load
+    """The step `firmware`: the image, and the programs with symbols. Raises UserError where it should load
     Linux and cannot."""
     arch, loader = board.arch, board.boot_loader
     known = loader.firmware
@@ -27,7 +27,7 @@ def step(system: System, firmware: Firmware, board: Board) -> Step:
     options = (*firmware.options, *(bl2_linux.OPTIONS if loads_linux else ()))
 
     def work(context: Context) -> None:
-        # Its build writes into the sources.
+        # Its build writes into the source tree.
         tree, build = context.scratch / "tree", context.scratch / "build"
         shutil.copytree(tree_of(context, firmware.source), tree, symlinks=True)
         for name, text in (bl2_linux.files(tree, told) if loads_linux else {}).items():
@@ -64,7 +64,7 @@ def step(system: System, firmware: Firmware, board: Board) -> Step:
 
 
 def _flash(image: Path, firmware: Firmware, pieces: dict[int, Path]) -> None:
-    """Puts pieces into the image, by where they begin. Raises ToolError for one without enough room."""
+    """Puts pieces into the image, by offset. Raises ToolError for a piece that does not fit."""
     ends = [*sorted(pieces)[1:], firmware.flash_bytes]
     with image.open("wb") as f:
         f.truncate(firmware.flash_bytes)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Falcon mode with OpenSBI: OpenSBI and Linux in one FIT, which the SPL takes in the place of U-Boot's.
+"""Falcon mode with OpenSBI: OpenSBI and Linux in one FIT, which the SPL loads instead of U-Boot's.
 
-The SPL starts OpenSBI, and OpenSBI what is called U-Boot in the FIT, since the SPL must still be able to
-start the real one. Which of the two it loads, and what Linux is told, is said by the system's own file in
-U-Boot's tree (`uboot.files`).
+The SPL starts OpenSBI, and OpenSBI starts what the FIT calls U-Boot, since the SPL must still be able to
+start the real one. The system's own file in U-Boot's tree (`uboot.files`) decides which of the two is loaded,
+and what is passed to Linux.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SOURCE = """\
 
 
 def wanted(system: System) -> bool:
-    """Whether a system has such a FIT on its card."""
+    """Whether a system has this FIT on its card."""
     below = system.firmware
     return system.uboot.falcon and isinstance(below, Firmware) and not below.package_at
 
@@ -73,7 +73,7 @@ def check(kernel: Kernel) -> None:
 
 
 def write(context: Context, system: System, board: Board, kernel: Path, image: Path) -> None:
-    """Makes the FIT. `kernel`: as it goes to the boot partition, packed already where that is wanted."""
+    """Makes the FIT. `kernel`: as for the boot partition, already packed if it is to be."""
     folder, packed = image.parent / "fit", system.kernel.packed
     folder.mkdir()
     known = board.boot_loader.firmware
@@ -89,5 +89,5 @@ def write(context: Context, system: System, board: Board, kernel: Path, image: P
         arch=board.arch.tools.mkimage, packed=packed, kernel=system.kernel.load_address, **places
     )
     (folder / "linux.its").write_text(text)
-    # What it holds begins at whole sectors, so that it can be read to its place.
+    # Its contents begin at sector boundaries, so that they can be read directly to their places.
     context.run(["mkimage", "-E", "-B", hex(SECTOR_BYTES), "-f", "linux.its", image], cwd=folder)

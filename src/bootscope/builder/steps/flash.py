@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image of a board's flash: kernel and device tree in erase blocks of their own, the root behind them.
+"""The image of a board's flash: kernel and device tree in their own erase blocks, the root after them.
 
-[card] of a system says where they lie: `boot_sector` the kernel, with the device tree in the last erase block
-of its part, and `root_sector` the root. A boot loader lies at `loader_sector`, with its script in the last
-erase block before the kernel. There is no table of partitions: the command line has it.
+A system's [card] says where they are: `boot_sector` the kernel, with the device tree in the last erase block
+of its part, and `root_sector` the root. A boot loader is at `loader_sector`, with its script in the last
+erase block before the kernel. There is no partition table: the command line contains the partitions.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bootscope.system.nand import nand_of
 
 _ERASED = b"\xff"
 _FOR_FLASH = ("jffs2", "ubifs", "cramfs", "squashfs", "erofs")
-"""Root file systems for flash: one that is written to has to know of erase blocks."""
+"""Root file systems for flash: one that is written to must support erase blocks."""
 _OWN_OPTIONS = ("-e", "--eraseblock", "--leb-size", "-p", "--peb-size")
-"""By which mtd-utils' programs are told of erase blocks."""
+"""Options that tell mtd-utils' programs the size of erase blocks."""
 
 
 def part_of(board: Board) -> MemoryStorage | None:
@@ -37,7 +37,7 @@ def part_of(board: Board) -> MemoryStorage | None:
 
 
 def check(system: System, board: Board) -> None:
-    """Raises UserError where a system does not fit the flash of its board, or needs one that is not there."""
+    """Raises UserError where a system does not fit its board's flash, or needs flash that the board lacks."""
     flash, found = part_of(board), system.card
     kind = system.rootfs.filesystem
     if nand_of(system.nand):
@@ -155,7 +155,7 @@ def _boot(context: Context, image: Path, system: System, board: Board) -> list[E
 
 
 def _put(path: Path, image: Path, sector: int, room: int, name: str) -> Extent:
-    """Raises ToolError for what is larger than its place."""
+    """Copies a file into the image. Raises ToolError for one larger than its place."""
     size = path.stat().st_size
     sectors = -(-size // SECTOR_BYTES)
     if sectors > room:

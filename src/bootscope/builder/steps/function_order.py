@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of a kernel in an order of the system's own (`kernel.function_order`).
+"""Links the functions of a kernel in an order that the system gives (`kernel.function_order`).
 
-Each function gets a section of its own, by an option of the compiler. The kernel's linker script is made to
-include a list of some of these sections before all others; the list lies beside the kernel that is built, so
-that another order is another link of the same objects. What is not in the list stays where it was.
+Each function gets its own section, by a compiler option. The kernel's linker script is edited to include a
+list of some of these sections before all others; the list is beside the kernel that is built, so that
+another order only links the same objects again. Functions that are not in the list stay where they were.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bootscope.system.model import Kernel
 SETTING = "kernel.function_order"
 LIST = "function-order.lds"
 OPTION = "CFLAGS_KERNEL=-ffunction-sections"
-"""For make: of what is built into the kernel, not of modules."""
+"""For make: options for what is built into the kernel, not for modules."""
 _NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 _SCRIPT = "include/asm-generic/vmlinux.lds.h"
 _HOT = "\t\t*(.text.hot .text.hot.*)\t\t\t\t\\\n"
 _MAIN = "\t\t*(TEXT_MAIN .text.fixup)\t\t\t\t\\\n"
-# What the compiler takes for unlikely has names that fit those of functions: it comes first of the two.
+# The compiler's names for unlikely code match those of functions: its pattern must come first of the two.
 _EDITS = (
     Edit(_SCRIPT, _HOT, f"\t\tINCLUDE {LIST}\t\t\t\t\\\n{_HOT}"),
     Edit(
@@ -37,13 +37,13 @@ _EDITS = (
     ),
 )
 INPUTS = msgspec.to_builtins(_EDITS)
-"""What the edited sources depend on: not on the order."""
+"""What the edited sources depend on, which does not include the order."""
 
 
 def names(kernel: Kernel) -> tuple[str, ...]:
-    """The functions in their order, each once; none where a system asks for no order.
+    """The functions in order, each once; none where a system gives no order.
 
-    Raises UserError for what cannot be the name of a function.
+    Raises UserError for an invalid name of a function.
     """
     if not isinstance(kernel.function_order, str):
         return ()
@@ -55,12 +55,12 @@ def names(kernel: Kernel) -> tuple[str, ...]:
 
 
 def files(tree: Path, there: Mapping[str, str]) -> dict[str, str]:
-    """The sources that differ for it; see :func:`bootscope.builder.steps.edits.edited`."""
+    """The changed sources; see :func:`bootscope.builder.steps.edits.edited`."""
     return edited(tree, there, _EDITS, SETTING)
 
 
 def prepare(build: Path, order: tuple[str, ...]) -> None:
-    """Puts the list where the link finds it. A kernel that was linked with another list is linked anew."""
+    """Puts the list where the link finds it. A kernel that was linked with another list is linked again."""
     text = "".join(f"*(.text.{name})\n" for name in order)
     path = build / LIST
     if not path.exists() or path.read_text() != text:

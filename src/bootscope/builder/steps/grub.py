@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GRUB for a PC with a BIOS, out of its package: its first sector and the image that this reads.
+"""GRUB for a PC with a BIOS, from its package: its first sector and the image that this reads.
 
-The tool that comes with GRUB installs it onto disks of the computer that it runs on, as root. Here both parts
-go into an image: what that tool would write into them are the sectors that follow.
+GRUB's own tool installs it on disks of the computer that it runs on, as root. Here both parts go into an
+image, with the numbers of the following sectors that the tool would write into them.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _MODULES = (
     "biosdisk", "part_msdos", "fat", "linux", "serial", "terminal", "configfile", "normal", "echo", "video",
     "vbe",
 )  # fmt: skip
-"""Built in: nothing is read from the card but its script, kernel and initramfs."""
+"""Built in: from the card it only reads its script, kernel and initramfs."""
 _TOOL = "grub-mkimage"
 
 _NEXT_SECTOR_AT = 0x5C
 """Where the first sector holds the number of the sector that it reads, in 64 bits."""
 _LIST_AT, _LOAD_SEGMENT = 0x1F4, 0x820
-"""Where the second sector holds which sectors follow: the first of them (64 bits), how many, and where to."""
+"""Where the second sector holds the following sectors: the first (64 bits), how many, and the segment."""
 
 
 def step(wanted: Prebuilt, source: Resolved, name: str, sector: int, symbols: Resolved | None) -> Step:
-    """The step `name`: BOOT_IMAGE, which reads CORE_IMAGE from `sector` of the card, which looks for SCRIPT
-    on the first partition; and its functions where `symbols` holds the same programs unstripped."""
+    """The step `name`: BOOT_IMAGE, which reads CORE_IMAGE from `sector` of the card; that looks for SCRIPT on
+    the first partition. Also its functions where `symbols` has the same programs unstripped."""
 
     def work(context: Context) -> None:
         boot, core = context.out / BOOT_IMAGE, context.out / CORE_IMAGE
@@ -65,12 +65,12 @@ def step(wanted: Prebuilt, source: Resolved, name: str, sector: int, symbols: Re
 
 
 def _unstripped(wanted: Prebuilt) -> str:
-    """Its kernel, which lies where the stripped programs do in their package."""
+    """The path of its unstripped kernel: in its package, the same folder as the stripped programs."""
     return str(PurePosixPath(wanted.uboot).with_name(grub_symbols.KERNEL))
 
 
 def _installed(boot: Path, core: Path, sector: int) -> None:
-    """Tells both where the rest lies. Raises ToolError when they are no GRUB."""
+    """Writes the places of the rest into both. Raises ToolError when they are not GRUB's."""
     first, rest = bytearray(boot.read_bytes()), bytearray(core.read_bytes())
     if len(first) != SECTOR_BYTES or struct.unpack_from("<Q", first, _NEXT_SECTOR_AT) != (1,):
         raise ToolError(f"{BOOT_IMAGE} is not the first sector of a GRUB")

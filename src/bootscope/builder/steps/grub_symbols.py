@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of a GRUB for PCs, out of the package with its programs before they were stripped.
+"""The functions of a GRUB for PCs, from the package with its unstripped programs.
 
-Its image for a card is put together of parts: the first sectors and the code that unpacks the rest lie where
-they were linked, and so does its kernel. That loads the modules into memory that it has free, and only then
-knows where each is. How it lays one out is said in grub-core/kern/dl.c (grub_dl_load_segments) of GRUB 2.12.
+Its image for a card consists of parts: the first sectors and the code that unpacks the rest are where they
+were linked, and so is its kernel. The kernel loads the modules into free memory, so their addresses are known
+only then. Source of a module's layout: grub-core/kern/dl.c (grub_dl_load_segments) of GRUB 2.12.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _MODULE, _MODULE_STRIPPED = ".module", ".mod"
 _MODULE_STRUCT, _ADDS_MODULE = "grub_dl", "grub_dl_add"
 _MEMBERS = ("name", "base", "sz")
 _FIRST_ARGUMENT = "rax"
-"""By GRUB's convention for calls on this CPU (-mregparm=3)."""
+"""Follows GRUB's calling convention on this CPU (-mregparm=3)."""
 _MEMBER_AT = "DW_AT_data_member_location"
 _ALLOCATED = 2
 
 
 def read(with_symbols: Path, stripped: Path) -> Pieces:
-    """From the folder with unstripped programs, and the one with those that become the image.
+    """Reads the folder with unstripped programs, and the one with the programs that become the image.
 
     Raises UserError where the two are not of the same build, or something is missing.
     """
@@ -61,7 +61,7 @@ def _module(path: Path, stripped: Path) -> Piece:
 
 
 def _laid_out(module: ELFFile) -> tuple[dict[str, int], int]:
-    """Section -> bytes from the beginning of a loaded module, and how many it takes."""
+    """(section -> offset in bytes in a loaded module, size of the module)."""
     places, end = {}, 0
     for section in module.iter_sections():
         if section["sh_flags"] & _ALLOCATED and section["sh_size"]:
@@ -82,7 +82,7 @@ def _same_code(name: str, whole: ELFFile, stripped: ELFFile) -> None:
 
 
 def _told(kernel: ELFFile) -> Told:
-    """The function that is told of each module, and where a module's description has what, by DWARF."""
+    """The function that is called for each module, and the fields of a module's description, from DWARF."""
     members = next(_members(kernel), {})
     addresses = {name: address for address, _, name in functions(kernel)}
     name, place, size = (f"{_FIRST_ARGUMENT}+{members[name]}" for name in _MEMBERS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The initramfs: files of the root file system as an archive (cpio, "newc"), written here.
 
-An archive of ours needs no root for its device nodes, and has no times, owners or numbers of the host's.
+This way device nodes need no root, and the archive contains no times, owners or numbers of the host.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Member:
 
 
 def step(system: System, overlay: Path, arch: Architecture) -> Step:
-    """The step `initramfs`: the archive as it is, and compressed where that is wanted."""
+    """The step `initramfs`: the plain archive, and the compressed one where that is wanted."""
     wanted = system.initramfs
     assert wanted
 
@@ -62,7 +62,7 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
         inputs |= {"libraries": rootfs.library_hashes(arch), "overlay": tree_id(overlay)}
         inputs["rootfs"] = [r.folders, r.files, r.links, r.remove]
         if wanted.files and any(not wanted.only or matches(path, wanted.only) for path in r.files):
-            # Until November 2026 some of the archive's own were put in the place of these.
+            # Until November 2026 some of the archive's own files were replaced by these.
             inputs["files_apart"] = True
         if r.library_cache is True:
             inputs["library_cache"] = True
@@ -79,10 +79,10 @@ def step(system: System, overlay: Path, arch: Architecture) -> Step:
 
 
 def application_alone(system: System, wanted: Initramfs) -> bool:
-    """Whether nothing of the root file system goes in but the application, as it was compiled.
+    """Whether the root file system contributes only the application, as compiled.
 
-    Then nothing else of it can change the archive, nor the kernel that it may be a part of, and a search
-    that changes start scripts need not build a kernel to learn so.
+    Then no other part of it can change the archive, or the kernel that may contain it, and a search that
+    changes start scripts need not build a kernel to find that out.
     """
     path, r = system.application.path, system.rootfs
     above = {path, *(str(folder) for folder in PurePosixPath(path).parents[:-1])}
@@ -91,8 +91,8 @@ def application_alone(system: System, wanted: Initramfs) -> bool:
 
 
 def symbols(wanted: Initramfs) -> Symbols:
-    """What the kernel must be configured with."""
-    # The name is relative to the folder of the build, so that the image does not hold it.
+    """The symbols that the kernel must be configured with."""
+    # The name is relative to the build folder, so that the image does not contain that.
     built_in: Symbols = {"INITRAMFS_SOURCE": ARCHIVE} if wanted.place == BUILT_IN else {}
     return {"BLK_DEV_INITRD": True, **built_in}
 
@@ -100,7 +100,7 @@ def symbols(wanted: Initramfs) -> Symbols:
 def members_of(
     context: Context, system: System, overlay: Path, wanted: Initramfs, arch: Architecture
 ) -> list[Member]:
-    """What goes into the archive."""
+    """The members of the archive."""
     if application_alone(system, wanted):
         program = PurePosixPath(system.application.path.lstrip("/"))
         entries = {program: Entry(program, context.results["application"] / "program", program=True)}
@@ -141,7 +141,7 @@ def _node(path: str, node: str) -> Member:
 
 
 def archived(members: list[Member]) -> bytes:
-    """The members as an archive in the form that the kernel reads, in their order."""
+    """The members, in order, as an archive that the kernel can read."""
     parts: list[bytes] = []
     for number, member in enumerate([*members, Member("/TRAILER!!!", 0)], start=1):
         name = member.path.lstrip("/").encode() + b"\0"

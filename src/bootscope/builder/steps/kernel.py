@@ -23,7 +23,7 @@ SYMBOLS = "System.map"
 LINK_MAP = "vmlinux.map"
 PROGRAM, DECOMPRESSOR_SYMBOLS = "vmlinux", "decompressor.map"
 _UNPACKER = "CFLAGS_decompress.o"
-"""By which make is told more options for the decompressor, which Kbuild compiles as decompress.o."""
+"""The make variable with extra options for the decompressor, which Kbuild compiles as decompress.o."""
 _COMPRESSORS = {
     "KERNEL_LZ4": "lz4",
     "KERNEL_LZO": "lzop",
@@ -37,7 +37,7 @@ def step(system: System, arch: Architecture) -> Step:
     """The step `kernel`: image, vmlinux, System.map, layout, configuration, unchanged device tree
     if the board's is the kernel's, and what the kernel was linked from.
 
-    With the initramfs in the image where the system says so.
+    The image contains the initramfs where the system says so.
     """
     kernel, archive = system.kernel, system.initramfs
     symbols = wanted(system, "kernel")
@@ -87,7 +87,7 @@ def step(system: System, arch: Architecture) -> Step:
 def _inputs(
     kernel: Kernel, symbols: Mapping[str, object], unpacker: tuple[str, ...], *, moves: bool
 ) -> dict[str, object]:
-    """What the kernel depends on. What a kernel does not have is left out: its id stays what it was."""
+    """What the kernel depends on. Unused features are left out, so that ids stay as they were."""
     inputs: dict[str, object] = {
         "defconfig": kernel.defconfig,
         "config": symbols,
@@ -106,7 +106,7 @@ def _inputs(
 
 
 def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> None:
-    """Puts what was built, and what it was linked from, into the step's folder."""
+    """Puts the results, and what they were linked from, into the step's folder."""
     boot = build / "arch" / arch.tools.kernel / "boot"
     shutil.copy(boot / kernel.image, context.out)
     shutil.copy(build / SYMBOLS, context.out)
@@ -115,7 +115,7 @@ def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> 
     kernel_layout.write(context, kernel_layout.find(context, build))
     map_text = (build / LINK_MAP).read_text() if (build / LINK_MAP).exists() else ""
     linkmap.write(linkmap.pieces(map_text), context.out / linkmap.OBJECTS)
-    # With its symbols but without debug information, which would name folders of this machine.
+    # With symbols but without debug information, which would contain folders of this computer.
     context.run([arch.tools.tool("strip"), "--strip-debug", "-o", context.out / PROGRAM, build / "vmlinux"])
     names = ""
     if kernel.image in UNPACKING_IMAGES:
@@ -126,8 +126,8 @@ def _take(context: Context, arch: Architecture, build: Path, kernel: Kernel) -> 
 
 
 def moved(names: str, image: bytes, arch: Architecture) -> str:
-    """Symbols of the code that unpacks a kernel where it puts itself: at the end of the memory that the image
-    says it needs. `names`: as it is linked. Raises ToolError where they do not tell their end."""
+    """Symbols of the code that unpacks a kernel, at the addresses to which it moves itself: at the end of the
+    memory that the image says it needs. `names`: as linked. Raises ToolError where these lack `_end`."""
     (needs,) = struct.unpack_from("<I", image, arch.unpacker_moves)
     found = [line.split(" ", 1) for line in names.splitlines()]
     end = next((int(at, 16) for at, rest in found if rest.endswith(" _end")), 0)
@@ -137,17 +137,17 @@ def moved(names: str, image: bytes, arch: Architecture) -> str:
 
 
 def _install_modules(context: Context, arch: Architecture, tree: Path, build: Path) -> None:
-    """Without the list of what needs what: BusyBox's depmod makes that on the target, in its own form."""
+    """Without the list of dependencies: BusyBox's depmod makes that on the target, in its own format."""
     to = context.out / rootfs.MODULES
     options = (arch.tools.make, f"INSTALL_MOD_PATH={to}", "INSTALL_MOD_STRIP=1", "DEPMOD=true")
     context.make(arch, tree, build, *options, "modules_install")
     for link in to.glob("lib/modules/*/[bs]*"):
         if link.is_symlink():
-            link.unlink()  # to the folders of the build
+            link.unlink()  # to the build's folders
 
 
 def _mapping_linker(build: Path, linker: str) -> str:
-    """A linker that writes a map of the kernel beside it: the option for that would be part of the
+    """A linker that writes a map of the kernel beside it: an option for that would be part of the
     configuration, and so of the kernel. Its name is relative to the build, as make remembers commands."""
     path = build / "mapping-ld"
     path.write_text(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of a kernel's structures, from the packages of headers that go with it.
+"""The layout of a kernel's structures, from the packages with its headers.
 
-Those are for compiling modules: whatever they say of a structure is what the kernel itself was compiled with.
+These are for compiling modules: their structures are those that the kernel itself was compiled with.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ GENERATED = "include/generated/autoconf.h"
 _COMMON = "include/linux/sched.h"
 _RELEASE = "include/config/kernel.release"
 NEEDED = (GENERATED, _COMMON)
-"""Files without which nothing can be asked."""
-# What the kernel's own Makefiles give, as far as it decides where members lie.
+"""Files without which no layout can be found."""
+# The options of the kernel's own Makefiles that affect where members are.
 _OPTIONS = (*("-D__KERNEL__", "-std=gnu11", "-fshort-wchar", "-fno-strict-aliasing", "-w", "-O2"),)
 _FIRST = ("compiler-version.h", "kconfig.h", "compiler_types.h")
 
@@ -33,8 +33,8 @@ def write(
     more: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Writes the layout of kernel `version` into the step's result, from unpacked packages, or from the
-    folder that it was built in; empty without. With `sockets`, also what datagrams are seen by; `more`:
-    structures and their members beside those that all need.
+    folder that it was built in; an empty one without either. With `sockets`, also the members needed to
+    observe datagrams; `more`: other structures and their members.
 
     Raises ToolError when the headers are of another version than the kernel.
     """
@@ -69,7 +69,7 @@ def _find(
 
 
 def _command(arch: Architecture, generated: Path, common: Path) -> list[str]:
-    """The call of the compiler, in the order of folders that the kernel's Makefile has."""
+    """The compiler call, with folders in the order of the kernel's Makefile."""
     folders, own = [], f"arch/{arch.tools.kernel}/include"
     for kind in ("", "/uapi"):
         folders += [f"-I{common}/{own}{kind}", f"-I{generated}/{own}/generated{kind}"]

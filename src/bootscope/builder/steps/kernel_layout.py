@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the kernel's structures keep what the views need: found with the kernel's own compiler flags.
+"""Offsets of kernel structure members that the views need, found with the kernel's own compiler flags.
 
 The build stays as it is: no debug information, no option. A file of ours is compiled beside the kernel
-with the very command that compiled one of its own, and the assembler text it gives is read.
+with the command that compiled one of the kernel's, and the resulting assembler text is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADERS = (
     "async", "binfmts", "bio", "blkdev", "dcache", "device", "fs", "interrupt", "irq", "irqdesc", "mm",
     "mm_types", "module", "pagemap", "sched", "workqueue",
 )  # fmt: skip
-"""Of the folder include/linux."""
+"""In the folder include/linux."""
 STRUCTS = {
     "task_struct": ("comm", "pid", "tgid", "flags", "__state", "mm"),
     "linux_binprm": ("filename",),
@@ -49,7 +49,7 @@ SOCKETS = {
     "unix_sock": ("addr",),
     "unix_address": ("name",),
 }
-"""What datagrams are seen by, asked for where somebody wants to see them."""
+"""Members needed to observe datagrams; only included where this is requested."""
 _SOCKET_HEADERS = ("linux/skbuff", "net/sock", "net/af_unix")
 _FOUND = re.compile(r"->bs (\S+) #?(\d+)")
 
@@ -57,8 +57,8 @@ _FOUND = re.compile(r"->bs (\S+) #?(\d+)")
 def find(context: Context, build: Path) -> dict[str, int]:
     """Member (`task_struct.comm`) -> offset in bytes, for the kernel built in `build`.
 
-    A member that this version of the kernel does not have is left out. Raises ToolError when the
-    kernel cannot be asked at all.
+    Members that this version of the kernel does not have are left out. Raises ToolError when no offset
+    can be found.
     """
     return asked(context, build, _command(build))
 
@@ -66,8 +66,8 @@ def find(context: Context, build: Path) -> dict[str, int]:
 def asked(
     context: Context, at: Path, command: list[str], structs: Mapping[str, Sequence[str]] = STRUCTS
 ) -> dict[str, int]:
-    """The same for a kernel one of whose files `command` compiles when it is run in the folder `at`;
-    `structs`: what is wanted, structure -> its members."""
+    """The same for a kernel one of whose files `command`, run in the folder `at`, compiles; `structs`:
+    structure -> its members."""
     members = [f"{struct}.{member}" for struct, names in structs.items() for member in names]
     found = _ask(context, at, command, members)
     if not found:
@@ -85,7 +85,7 @@ def write(context: Context, layout: dict[str, int]) -> None:
 
 
 def _command(build: Path) -> list[str]:
-    """The compiler call of one of the kernel's own files, without what names its input and output."""
+    """The compiler call for one of the kernel's own files, without the names of its input and output."""
     try:
         text = (build / "init" / ".main.o.cmd").read_text()
         match = re.match(r"(?:saved)?cmd_\S+ := (.*)", text)
@@ -98,7 +98,7 @@ def _command(build: Path) -> list[str]:
 
 def _ask(context: Context, build: Path, command: list[str], members: list[str]) -> dict[str, int]:
     source, output = context.scratch / "layout.c", context.scratch / "layout.s"
-    # Not every version of the kernel has all of them.
+    # Some versions of the kernel lack some of them.
     headers = [f"linux/{name}" for name in _HEADERS]
     if any(member.partition(".")[0] in SOCKETS for member in members):
         headers += _SOCKET_HEADERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's sources as a system wants them: a view of the tree in which some files are others."""
+"""The kernel's sources as a system needs them: a view of the tree in which some files are replaced."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bootscope.system.model import Kernel, System
 from bootscope.system.nand import nand_of
 
 Edits = Callable[[Path, Mapping[str, str]], dict[str, str]]
-"""From a tree and the files over it to those that are edited."""
+"""From a tree and the files that replace some of its own to the files that are edited."""
 _NAND = "nand"
 
 
 def files_of(kernel: Kernel) -> Mapping[str, str]:
-    """The files that a system puts over the kernel's sources."""
+    """The files of a system that replace or add kernel sources."""
     return kernel.files if isinstance(kernel.files, dict) else {}
 
 
 def is_other(system: System) -> bool:
-    """Whether a system wants another tree than the one that was unpacked."""
+    """Whether a system needs another tree than the unpacked one."""
     return source_of(system) != system.kernel.source
 
 
@@ -53,7 +53,7 @@ def step(system: System) -> Step:
 
 
 def _edits(system: System) -> dict[str, tuple[object, Edits]]:
-    """What is edited in the sources, by name: what it depends on, and what does it."""
+    """The edits of the sources, by name: what they depend on, and the function that makes them."""
     kernel, found = system.kernel, dict[str, tuple[object, Edits]]()
     if function_order.names(kernel):
         found["function_order"] = function_order.INPUTS, function_order.files

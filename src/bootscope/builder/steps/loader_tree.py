@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot's sources as a system wants them: a view of the tree, of links, in which some files are others."""
+"""U-Boot's sources as a system needs them: a view of the tree, of links, in which some files are replaced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def source_of(system: System) -> str:
 
 
 def needed(system: System) -> bool:
-    """Whether it is another tree than the one that was unpacked."""
+    """Whether a system needs another tree than the unpacked one."""
     return source_of(system) != system.uboot.source
 
 

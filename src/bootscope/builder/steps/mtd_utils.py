@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that make images for flash, out of a distribution's packages."""
+"""Programs that make images for flash, from a distribution's packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.builder.steps import packages
 
 
 def step(source: Resolved) -> Step:
-    """The step `mtd-utils`: the packages, unpacked. `source`: them all, or a folder with their files."""
+    """The step `mtd-utils`: the packages, unpacked. `source`: all of them, or a folder with their files."""
 
     def work(context: Context) -> None:
         tree = context.out / TREE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver of a NAND chip in memory, as a part of the kernel's sources."""
+"""The driver for a NAND chip in memory, added to the kernel's sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def inputs() -> list[str]:
 
 
 def files(tree: Path, others: Mapping[str, str]) -> dict[str, str]:
-    """What is new or other in a kernel's tree for the driver, over the `others` that are: path -> text.
+    """New and changed files in a kernel's tree for the driver, applied over `others`: path -> text.
 
     Raises ToolError for a kernel without a place for it.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a system's NAND chip: as it is written in the factory, and as earlier boots have left it.
+"""The content of a system's NAND chip: as written in the factory, and as earlier boots have left it.
 
-An earlier boot is one of the very system: it begins with what is there, goes on for a given time of its own,
-and then the power is cut. So what Linux writes at its first start - a table of bad blocks, a fastmap of UBI -
-is what Linux wrote, and the recorded boot finds it.
+An earlier boot is one of the same system: it starts with that content and runs for a given time, then the
+power is cut. So what Linux writes at its first start - a bad block table, a fastmap of UBI - is written by
+Linux, and the recorded boot finds it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from bootscope.system.nand import Nand
 
 IMAGE = "nand.elf"
 CARD = "boot-card"
-"""The step that has the card, beside the chip."""
+"""The step that makes the card, without the chip."""
 _FACTORY = "nand"
 _MEMORY = "memory"
 
 
 def check(system: System, nand: Nand, board: Board) -> None:
-    """Raises UserError where a chip does not go with its board, or with the root file system."""
+    """Raises UserError where a chip does not work with its board, or with the root file system."""
     start, end = system.kernel.memory_address, system.kernel.memory_address + system.kernel.memory_bytes
     last = nand.address + nand.array_bytes
     if not start <= nand.address < last <= end:
@@ -54,13 +54,13 @@ def check(system: System, nand: Nand, board: Board) -> None:
 
 
 def steps(system: System, nand: Nand, board: Board) -> list[Step]:
-    """The chip's content, and the step `card`: that with the image of the card."""
+    """The steps for the chip's content, and the step `card`, which adds it to the image of the card."""
     before = [plugin.step()] if nand.boots_before else []
     return [_factory(system, nand), *before, _with_card(system, nand, board)]
 
 
 def _factory(system: System, nand: Nand) -> Step:
-    """The step `nand`: the root's blocks in the good ones of its partition, all others known to be erased."""
+    """The step `nand`: the root's blocks in the good ones of its partition, all others marked as erased."""
 
     def work(context: Context) -> None:
         data = (context.results["rootfs"] / rootfs.IMAGE).read_bytes()
@@ -122,7 +122,7 @@ def _with_card(system: System, nand: Nand, board: Board) -> Step:
 
 
 def _boot(context: Context, system: System, board: Board, nand: Nand, content: Path, number: int) -> Path:
-    """A boot with `content` in the chip; what is in it then. Raises ToolError when the emulator fails."""
+    """A boot with `content` in the chip; returns the content after it. Raises ToolError when QEMU fails."""
     folder = context.scratch / f"boot-{number}"
     folder.mkdir()
     memory, watch, after = folder / _MEMORY, folder / "watch", folder / IMAGE
@@ -145,7 +145,7 @@ def _boot(context: Context, system: System, board: Board, nand: Nand, content: P
 
 
 def _watched(board: Board, nand: Nand) -> list[str]:
-    """Nothing but the time: see watch.h of the plugin."""
+    """What the plugin watches, only the time: see watch.h of the plugin."""
     arch = board.arch
     return [
         f"tick {board.tick_ns}",

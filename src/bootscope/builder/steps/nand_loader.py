@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A NAND chip that U-Boot's SPL boots from: the driver in U-Boot's sources, what lies in the chip for it."""
+"""A NAND chip that U-Boot's SPL boots from: the driver in U-Boot's sources, the content of the chip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.system.model import Kernel, Symbols, System, builds_loader
 from bootscope.system.nand import ARGUMENT_BYTES, DEVICE_TREE, KERNEL, UBOOT, Nand, nand_of
 
 IMAGE = "u-boot.img"
-"""U-Boot, with the header that the SPL looks for."""
+"""U-Boot, with the header that the SPL expects."""
 _DRIVER = Path(__file__).parent / "nand" / "uboot" / "bootscope_nand.c"
 _FOLDER = "drivers/mtd/nand/raw"
 _SYMBOL = "NAND_BOOTSCOPE"
@@ -49,7 +49,7 @@ _MAKE = f"\nobj-$(CONFIG_{_SYMBOL}) += {_DRIVER.stem}.o\n"
 
 
 def wanted(system: System) -> Nand | None:
-    """The chip, where it is what the SPL boots from."""
+    """The chip, if the SPL boots from it."""
     nand = nand_of(system.nand)
     return nand if nand and UBOOT in nand.partitions and builds_loader(system) else None
 
@@ -61,7 +61,7 @@ def holds_kernel(system: System) -> bool:
 
 
 def check(system: System) -> None:
-    """Raises UserError where an SPL that boots from the chip cannot start Linux as the system wants it."""
+    """Raises UserError where an SPL that boots from the chip cannot start Linux as the system needs it."""
     nand = nand_of(system.nand)
     if not nand or UBOOT not in nand.partitions:
         return
@@ -83,7 +83,7 @@ def check(system: System) -> None:
 
 
 def symbols(nand: Nand) -> Symbols:
-    """What U-Boot must be configured with to boot from the chip."""
+    """The symbols that U-Boot must be configured with to boot from the chip."""
     return {
         "MTD": True,
         "MTD_RAW_NAND": True,
@@ -108,7 +108,7 @@ def symbols(nand: Nand) -> Symbols:
 
 
 def falcon_symbols(nand: Nand, kernel: Kernel) -> Symbols:
-    """What U-Boot must be configured with for an SPL that loads Linux from the chip."""
+    """The symbols that U-Boot must be configured with for an SPL that loads Linux from the chip."""
     return {
         "SPL_OS_BOOT": True,
         "SPL_PAYLOAD_ARGS_ADDR": hex(kernel.device_tree_address),
@@ -126,8 +126,8 @@ def inputs(nand: Nand) -> list[object]:
 
 
 def files(tree: Path, nand: Nand) -> dict[str, str]:
-    """What is new or other in U-Boot's tree for the driver: path -> text. Raises ToolError for a tree that is
-    of other boards."""
+    """New and changed files in U-Boot's tree for the driver: path -> text. Raises ToolError for a tree for
+    other boards."""
     kconfig, makefile, boards = f"{_FOLDER}/Kconfig", f"{_FOLDER}/Makefile", tree / CONSTANTS
     constants = boards.read_text() if boards.is_file() else ""
     if constants.count(CONSTANTS_END) != 1:
@@ -144,7 +144,7 @@ def files(tree: Path, nand: Nand) -> dict[str, str]:
 
 
 def _constants(nand: Nand) -> str:
-    """Where the SPL's simple driver of NAND finds the code beside a page."""
+    """Where the SPL's simple NAND driver finds the codes in the spare bytes of a page."""
     first = hamming.first_place(nand.spare_bytes)
     codes = nand.page_bytes // hamming.STEP_BYTES * hamming.CODE_BYTES
     places = ", ".join(str(place) for place in range(first, first + codes))
@@ -157,7 +157,7 @@ def _constants(nand: Nand) -> str:
 
 
 def needs(system: System) -> tuple[str, ...]:
-    """The steps whose results lie in the chip for the boot loader."""
+    """The steps whose results are in the chip for the boot loader."""
     if not wanted(system):
         return ()
     tree = "falcon" if system.uboot.falcon else "device-tree"
@@ -166,7 +166,7 @@ def needs(system: System) -> tuple[str, ...]:
 
 
 def content(context: Context, system: System) -> dict[str, Path]:
-    """What lies in the chip for the boot loader: name of a partition -> file."""
+    """The content of the chip for the boot loader: name of a partition -> file."""
     if not wanted(system):
         return {}
     found = {UBOOT: context.results["uboot"] / IMAGE}
@@ -183,8 +183,8 @@ def content(context: Context, system: System) -> dict[str, Path]:
 
 def put_in(script: str, system: System, size_of: Callable[[str], int]) -> str:
     """The boot loader's script with the places of kernel and device tree in the chip: `{nand_kernel}` and
-    `{nand_device_tree}` become offset and size as `nand read` takes them. `size_of`: of what a partition
-    holds, in bytes."""
+    `{nand_device_tree}` become offset and size as `nand read` takes them. `size_of`: the size of a
+    partition's content, in bytes."""
     nand = wanted(system)
     if not nand or not holds_kernel(system):
         return script

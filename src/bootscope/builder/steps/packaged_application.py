@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application that is not compiled here: a program of the packages of the root file system."""
+"""An application that is not compiled here: a program from the packages of the root file system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.core.errors import UserError, printable
 
 
 def step(path: str) -> Step:
-    """The step `application`: the program at that path on the target, as the packages have it.
+    """The step `application`: the program at that path on the target, from the packages.
 
     Running it raises UserError where there is no such file.
     """
@@ -20,7 +20,7 @@ def step(path: str) -> Step:
     def work(context: Context) -> None:
         tree = (context.results[packages.NAME] / packages.TREE).resolve()
         found = tree / path.lstrip("/")
-        # A link may lead out of the packages' folder.
+        # A link may point outside of the packages' folder.
         if found.is_symlink() or not found.is_file() or tree not in found.resolve().parents:
             raise UserError(
                 f"application.path: the packages have no program at {printable(path)}",

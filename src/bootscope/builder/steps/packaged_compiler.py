@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiler out of a distribution's packages, run from a folder beside the computer's own.
+"""A compiler from a distribution's packages, run from its own folder.
 
-What was compiled with it can so be compiled again, byte for byte, whatever compiler the computer has. Its
-programs run with the C library that comes with them.
+Programs compiled with it can be compiled again byte for byte, whatever compiler the computer has. Its
+own programs run with the C library that comes with them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BINUTILS = ("as", "ld", "nm", "ar", "objcopy", "objdump", "readelf", "strip")
 
 
 def install(context: Context, source: Resolved, arch: Architecture) -> dict[str, Path]:
-    """Its programs by the names that Makefiles have for them: COMPILER, `LD`, `NM` and so on.
+    """Its programs by their names in Makefiles: COMPILER, `LD`, `NM` and so on.
 
     `source`: an archive of packages, or a folder with them unpacked. Raises UserError where they lack one.
     """
@@ -54,9 +54,9 @@ def _programs(tree: Path, triplet: str, folder: Path) -> Iterator[tuple[str, Pat
 
 
 def only(tree: Path, example: str, *patterns: str) -> Path:
-    """The one file of a compiler's packages that the first of these patterns fits that any fits.
+    """The only file in a compiler's packages that matches the first pattern with a match.
 
-    Raises UserError where there is none or several; `example` is one to name instead.
+    Raises UserError where there is none or several; `example` names a compiler for the hint.
     """
     found = next(filter(None, (sorted(tree.glob(pattern)) for pattern in patterns)), [])
     if len(found) != 1:

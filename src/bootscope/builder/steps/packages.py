@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages of a distribution, unpacked as the root file system that they make; nothing of them is run.
+"""A distribution's packages, unpacked as the root file system that they make; none of their programs runs.
 
-What their scripts would do as they are installed is done to the files: users and groups, and which units of
-systemd are enabled (builder/offline). What else such scripts do is left out.
+Of what their installation scripts would do, only this is done to the files: users and groups, and which units
+of systemd are enabled (builder/offline).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _DPKG = "dpkg-deb"
 _SYSUSERS = ("/usr/lib/sysusers.d", "/etc/sysusers.d")
 _USUAL_FOLDER, _USUAL_FILES = 0o755, (0o644, 0o755)
 _OWN = 0o5777
-"""All permissions but that of a group: who the group is, a file of ours does not say."""
+"""All permissions but set-group-ID: a file of ours does not record its group."""
 _LARGEST_TEXT_BYTES = 256 * 1024
 _MOST_LINKS = 16
 
 
 def step(source: Resolved) -> Step:
-    """The step `packages`: their files in a folder, and the permissions that are not the usual ones."""
+    """The step `packages`: their files in a folder, and unusual permissions."""
 
     def work(context: Context) -> None:
         tree = context.out / TREE
@@ -55,7 +55,7 @@ def step(source: Resolved) -> Step:
 
 
 def taken_out(context: Context, whole: Path) -> Iterator[Path]:
-    """The packages of the archive that holds them all."""
+    """The packages in the archive that holds them all."""
     with tarfile.open(whole, "r:") as archive:
         for number, member in enumerate(archive):
             data = archive.extractfile(member)
@@ -68,7 +68,7 @@ def taken_out(context: Context, whole: Path) -> Iterator[Path]:
 
 
 def _unpacked(archive: tarfile.TarFile, tree: Path) -> Iterator[tuple[str, int]]:
-    """Unpacks the files of a package; (path, permissions) of those that are not the usual ones.
+    """Unpacks the files of a package; yields (path, permissions) of those with unusual permissions.
 
     Raises ToolError for a path that leads out of the folder.
     """
@@ -93,7 +93,7 @@ def _unpacked(archive: tarfile.TarFile, tree: Path) -> Iterator[tuple[str, int]]
 
 
 def entries(result: Path) -> Iterator[Entry]:
-    """What the packages put into a root file system, from the step's result."""
+    """The entries that the packages add to a root file system, from the step's result."""
     tree = (result / TREE).resolve()
     modes = msgspec.json.decode((result / MODES).read_bytes(), type=dict[str, int])
     for path in sorted(tree.rglob("*")):
@@ -116,9 +116,9 @@ class Merged:
         self.entries = {} if entries is None else entries
 
     def add(self, entry: Entry, links: int = 0) -> None:
-        """Adds an entry, with the folders above it, where these lead to; a folder replaces nothing.
+        """Adds an entry with its parent folders, following links among these; a folder replaces nothing.
 
-        Raises UserError where a link leads out of the root file system, or (after so many `links`) nowhere.
+        Raises UserError where a link leads out of the root file system, or in a circle (too many `links`).
         """
         if links > _MOST_LINKS:
             raise UserError(f"/{printable(str(entry.path))} lies below links that lead to each other")
@@ -142,8 +142,8 @@ def _leads_to(link: PurePosixPath, target: str) -> PurePosixPath:
 
 
 def set_up(context: Context, there: Mapping[PurePosixPath, Entry]) -> Iterator[Entry]:
-    """What is added to a root file system of packages: its users, and what enables its units. What it has
-    already stays as it is."""
+    """The additions to a root file system of packages: users, and links that enable units. Some paths may
+    exist already: the caller skips those."""
     sysusers = texts(there.values(), _SYSUSERS, ".conf")
     written = users.files({PurePosixPath(path).name: text for path, text in sysusers.items()})
     for number, (path, text) in enumerate(sorted(written.items())):
@@ -161,7 +161,7 @@ def unit_texts(found: Iterable[Entry]) -> dict[str, str]:
 
 
 def texts(found: Iterable[Entry], folders: Iterable[str], ending: str) -> dict[str, str]:
-    """The files below these folders, by path: their text, or for a link where it leads to."""
+    """The files below these folders, by path: their text, or the target of a link."""
     places = tuple(f"{folder}/" for folder in folders)
     known: dict[str, str] = {}
     for entry in found:

@@ -17,12 +17,12 @@ COMPRESSORS: Mapping[str, tuple[str, ...]] = {
     "zstd": ("zstd", "-19"),
 }
 FOR_LOADERS: Mapping[str, tuple[str, ...]] = {**COMPRESSORS, "lz4": ("lz4", "-9", "--no-frame-crc")}
-"""The same for boot loaders, which take lz4's frames, and not what Linux takes."""
+"""The same for boot loaders, which take lz4's frame format, not Linux's."""
 
 
 def pack(context: Context, command: tuple[str, ...], source: Path, target: Path) -> None:
-    """Compresses a file with one of COMPRESSORS, and sets its time."""
-    # lzop keeps the time of what it packs.
+    """Compresses a file with one of COMPRESSORS, with a fixed time."""
+    # lzop stores the time of its input.
     os.utime(source, (EPOCH, EPOCH))
     program, *options = command
     line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'

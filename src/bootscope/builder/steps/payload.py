@@ -18,17 +18,17 @@ ARGUMENTS = "falcon.dtb"
 
 
 def needed(wanted: Kernel) -> bool:
-    """Whether there is anything to do."""
+    """Whether the kernel image needs any of this."""
     return wanted.append_device_tree or bool(wanted.uimage_address) or wanted.packed != "none"
 
 
 def file_name(wanted: Kernel) -> str:
-    """What the kernel is called on the boot partition."""
+    """The kernel's file name on the boot partition."""
     return WRAPPED if wanted.uimage_address else wanted.image
 
 
 def step(wanted: Kernel, arch: Architecture) -> Step:
-    """The step `payload`: the image, the device tree behind it, packed, a header before it, as wanted."""
+    """The step `payload`: the image, with the device tree appended, packed, and with a header, as needed."""
     packer = FOR_LOADERS[wanted.packed] if wanted.packed != "none" else ()
 
     def work(context: Context) -> None:
@@ -58,12 +58,12 @@ def step(wanted: Kernel, arch: Architecture) -> Step:
 
 
 def wrap(context: Context, arch: Architecture, wanted: Kernel, address: int, bare: Path, image: Path) -> None:
-    """Puts the header of a uImage before a kernel that is to be at `address`."""
+    """Puts the header of a uImage in front of a kernel that is loaded to `address`."""
     options = ["-A", arch.tools.mkimage, "-O", "linux", "-T", "kernel", "-C", wanted.packed]
     options += ["-a", hex(address), "-e", hex(address)]
     context.run(["mkimage", *options, "-n", "Linux", "-d", bare, image])
 
 
 def path_of(context: Context, wanted: Kernel) -> Path:
-    """The file that goes to the card."""
+    """The file for the card."""
     return context.results["payload"] / IMAGE if needed(wanted) else context.results["kernel"] / wanted.image

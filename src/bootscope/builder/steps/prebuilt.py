@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot, kernel and BusyBox that are built already: the files that other steps would have made of sources.
+"""Prebuilt U-Boot, kernel and BusyBox: the files that other steps would have built from sources.
 
-Each step has the name and the files of the one that compiles, as far as a package can tell them. What a
-package does not hold is left out, and the views that need it say so.
+Each step has the name and the files of the one that compiles, as far as a package has them. Files that a
+package does not have are left out, and the views that need them say so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LARGEST_TABLE_BYTES = 0x10000
 
 
 def uboot_step(prebuilt: Prebuilt, source: Resolved, *, on_card: bool) -> Step:
-    """The step `uboot`: the image, and the SPL that one for the card begins with."""
+    """The step `uboot`: the image, and the SPL at the beginning of an image for the card."""
 
     def work(context: Context) -> None:
         image = only(unpacked(context, source), prebuilt.uboot)
@@ -46,7 +46,7 @@ def uboot_step(prebuilt: Prebuilt, source: Resolved, *, on_card: bool) -> Step:
 
 
 def firmware_step(prebuilt: Prebuilt, source: Resolved) -> Step:
-    """The step `firmware`: that of a PC, and of its graphics card if it has one."""
+    """The step `firmware`: a PC's BIOS, and that of its graphics card if it has one."""
     wanted = {BIOS_IMAGE: prebuilt.firmware, VIDEO_IMAGE: prebuilt.video}
     paths = {name: path for name, path in wanted.items() if isinstance(path, str)}
 
@@ -70,8 +70,8 @@ def _spl(image: Path) -> bytes:
 def kernel_step(
     system: System, prebuilt: Prebuilt, found: Mapping[str, Resolved], arch: Architecture
 ) -> Step:
-    """The step `kernel`: image, modules, configuration, device tree, and what the image tells of itself: its
-    program with symbols, and by its headers the layout of its structures."""
+    """The step `kernel`: image, modules, configuration, device tree, and what can be derived from the image:
+    its program with symbols, and from its headers the layout of its structures."""
     source, headers = found[system.kernel.source], [found[name] for name in prebuilt.headers]
 
     def work(context: Context) -> None:
@@ -92,7 +92,7 @@ def kernel_step(
         _modules(context, tree, prebuilt)
 
     inputs: dict[str, object] = {
-        # Not what only names of the image's own code are made of.
+        # Without the setting that only adds names to the code of the image.
         "prebuilt": msgspec.structs.replace(prebuilt, unpacker_symbols=msgspec.UNSET),
         "image": system.kernel.image,
         "sources": [one.sha256 for one in (source, *headers)],
@@ -104,7 +104,7 @@ def kernel_step(
 
 
 def _modules(context: Context, tree: Path, prebuilt: Prebuilt) -> None:
-    """Modules by the names of their files, as they come or in the form asked for, under lib/modules."""
+    """Puts modules, by file name, as they come or in the form asked for, under lib/modules."""
     form = prebuilt.module_form
     for name in prebuilt.modules:
         found = only(tree, f"**/modules/*/kernel/**/{name}.ko*")
@@ -120,7 +120,7 @@ def _modules(context: Context, tree: Path, prebuilt: Prebuilt) -> None:
 
 
 def busybox_step(prebuilt: Prebuilt, source: Resolved) -> Step:
-    """The step `busybox`: the program, and a path in /bin for each applet that it has."""
+    """The step `busybox`: the program, and a path in /bin for each of its applets."""
 
     def work(context: Context) -> None:
         program = only(unpacked(context, source), prebuilt.busybox)
@@ -134,9 +134,9 @@ def busybox_step(prebuilt: Prebuilt, source: Resolved) -> Step:
 
 
 def applets(program: bytes) -> list[str]:
-    """The names of the applets that a BusyBox holds, from its own table: names in order, each ended by a 0.
+    """The names of a BusyBox's applets, from its own table: names in order, each followed by a 0.
 
-    Raises UserError when the file is no BusyBox with a shell.
+    Raises UserError when the file is not a BusyBox with a shell.
     """
     start = program.find(b"[\0[[\0")
     found: list[str] = []
@@ -151,7 +151,7 @@ def applets(program: bytes) -> list[str]:
 
 
 def unpacked(context: Context, source: Resolved) -> Path:
-    """What a package holds, in the scratch folder of a step; a folder of the user's own as it is."""
+    """The content of a package, in the scratch folder of a step; a folder of the user's is used in place."""
     if source.is_tree:
         return Path(source.path)
     tree = context.scratch / f"package-{source.sha256[:16]}"
@@ -160,7 +160,7 @@ def unpacked(context: Context, source: Resolved) -> Path:
 
 
 def only(tree: Path, pattern: str) -> Path:
-    """The one file of a package that fits. Raises UserError when there is none, or more than one."""
+    """The only file of a package that matches. Raises UserError when there is none, or more than one."""
     found = sorted(path for path in tree.glob(pattern.lstrip("/")) if path.is_file())
     if len(found) != 1 or ".." in Path(pattern).parts:
         raise UserError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers of a kernel that can put off their probe (`kernel.probe_later`).
+"""Lets drivers of a kernel defer their probe (`kernel.probe_later`).
 
-A file of ours is built into the driver core, and asked before each probe. Which drivers wait, and how long,
-are words of the command line; see linux/probe_later.c.
+A file of ours is built into the driver core, and asked before each probe. Words of the command line say which
+drivers wait, and how long; see linux/probe_later.c.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EDITS = (
         f"{_FOLDER}/dd.c", _PROBE, f"bool probe_is_put_off(const struct device_driver *driver);\n\n{_PROBE}"
     ),
     Edit(f"{_FOLDER}/dd.c", _FIRST, f"\tif (probe_is_put_off(drv))\n\t\treturn -EPROBE_DEFER;\n\n{_FIRST}"),
-    # Ours calls it: where it is known to one file only, it cannot.
+    # Our file calls it, so it must not be static to one file.
     Edit(f"{_FOLDER}/base.h", _TRIGGER, _TRIGGER),
     Edit(f"{_FOLDER}/Makefile", _MAKE, f"{SOURCE.stem}.o {_MAKE}"),
 )
@@ -39,5 +39,5 @@ def inputs() -> dict[str, object]:
 
 
 def files(tree: Path, there: Mapping[str, str]) -> dict[str, str]:
-    """The sources that differ for it; see :func:`bootscope.builder.steps.edits.edited`."""
+    """The changed sources; see :func:`bootscope.builder.steps.edits.edited`."""
     return {**edited(tree, there, _EDITS, SETTING), f"{_FOLDER}/{SOURCE.name}": SOURCE.read_text()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for the code of user programs: what the stripped files on the target do not tell."""
+"""Names for the code of user programs, which the stripped files on the target lack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST_SCRIPT_BYTES = 256 * 1024
 
 
 def program(path: Path, arch: Architecture) -> Program | None:
-    """What an ELF file tells; None when it is no ELF file, or a damaged one."""
+    """The program in an ELF file; None when it is not an ELF file, or a damaged one."""
     try:
         with path.open("rb") as opened:
             return program_in(opened, arch)
@@ -31,7 +31,7 @@ def program(path: Path, arch: Architecture) -> Program | None:
 
 
 def program_in(opened: BinaryIO, arch: Architecture) -> Program | None:
-    """The same of a file that is open, or of bytes."""
+    """The same for an open file, or bytes."""
     try:
         elf = ELFFile(opened)
         segments = [
@@ -63,7 +63,7 @@ def _functions(elf: ELFFile, arch: Architecture) -> Iterator[tuple[int, int, str
 def write(out: Path, files: Mapping[str, Path], with_symbols: Mapping[str, Path], arch: Architecture) -> None:
     """Writes PROGRAMS and SCRIPTS for the files of a root file system (path on the target -> here).
 
-    `with_symbols` names the file as it was before it was stripped, where there is one.
+    `with_symbols` has the unstripped files, where there are any.
     """
     found = {name: program(with_symbols.get(name, path), arch) for name, path in sorted(files.items())}
     write_json(out / PROGRAMS, {name: known for name, known in found.items() if known})
@@ -79,6 +79,6 @@ def _scripts(files: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Writes a value as packed JSON."""
+    """Writes a value as gzipped JSON."""
     # Without a time stamp, so that the same content gives the same bytes.
     path.write_bytes(gzip.compress(msgspec.json.encode(value), mtime=0))

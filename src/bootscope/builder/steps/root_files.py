@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and links that stand in a system itself, as entries of an image; the names that an image can have."""
+"""Files and links written in a system file, as entries of an image; valid names in an image."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bootscope.system.model import RootFs
 
 
 def written(context: Context, rootfs: RootFs) -> Iterator[Entry]:
-    """Files whose text stands in the system itself, and links."""
+    """Files and links written in the system file."""
     for path, text in sorted(rootfs.files.items()):
-        # Named by what it holds: an initramfs has files of its own beside those of the root.
+        # Named by its content: an initramfs has its own files in addition to the root's.
         source = context.scratch / f"file-{hashlib.sha256(text.encode()).hexdigest()}"
         source.write_bytes(text.encode())
         yield Entry(entry_name(path), source=source, program=text.startswith("#!"))
@@ -33,7 +33,7 @@ def entry_name(path: str) -> PurePosixPath:
 
 
 def printable_name(text: str) -> str:
-    """Raises UserError for what a tool would take for the beginning of another command."""
+    """The text. Raises UserError for text that a tool would read as the beginning of another command."""
     if '"' in text or not text.isprintable():
         raise UserError(f"an image cannot have this name: {printable(text)}")
     return text

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root file system: what goes into it, and the image made of that (build/filesystems).
+"""The root file system: its content, and the image made of it (builder/filesystems).
 
-What goes in, later over earlier: folders, the C library, BusyBox with its links, the overlay, the
+Content, later over earlier: folders, the C library, BusyBox with its links, the overlay, the
 application.
 """
 
@@ -54,8 +54,8 @@ _BASE_FOLDERS = (
 
 
 def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0) -> Step:
-    """The step `rootfs`: an image that fits its partition and the list of what is in it; with the kernel's
-    modules where it has some. `erase_bytes`: of a block of the flash that it is for; 0 for a card."""
+    """The step `rootfs`: an image that fits its partition and the list of its content; with the kernel's
+    modules if it has some. `erase_bytes`: of an erase block, for flash; 0 for a card."""
     rootfs, application_path, nand = system.rootfs, system.application.path, nand_of(system.nand)
     place = _place(system, erase_bytes)
     sectors, erase_bytes, *in_chip = place
@@ -70,7 +70,7 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
         order = Order(context, rootfs, entries, context.out / IMAGE, *place)
         _make(kind, order)
         (context.out / CONTENTS).write_text("".join(content_line(entries[path]) for path in sorted(entries)))
-        # What is in a chip is in no sector of the card.
+        # The content of a chip is in no sector of the card.
         write_map(context.out, () if nand else _pieces(kind, order))
         files = {f"/{entry.path}": entry.source for entry in entries.values() if entry.source}
         programs.write(context.out, files, _with_symbols(context, files, application_path, arch), arch)
@@ -105,13 +105,13 @@ def step(system: System, overlay: Path, arch: Architecture, erase_bytes: int = 0
 
 
 def _tools(kind: FileSystem, rootfs: RootFs, arch: Architecture) -> tuple[str, ...]:
-    """The programs that it is made with."""
+    """The programs that make it."""
     fonts = (arch.tools.qemu_user,) if rootfs.font_cache is True else ()
     return (*kind.tools, *(steady.TOOLS if kind.steady else ()), arch.tools.tool("strip"), *fonts)
 
 
 def _place(system: System, erase_bytes: int) -> tuple[int, int, int, int]:
-    """What an Order says of its place: sectors, bytes of an erase block and of a page, spare blocks."""
+    """The fields of an Order for its place: sectors, bytes of an erase block and a page, spare blocks."""
     nand = nand_of(system.nand)
     if not nand:
         return system.card.root_sectors, erase_bytes, 0, 0
@@ -119,7 +119,7 @@ def _place(system: System, erase_bytes: int) -> tuple[int, int, int, int]:
 
 
 def on_ubi(rootfs: RootFs) -> bool:
-    """Whether the file system lies in a volume of UBI without asking for one itself."""
+    """Whether a file system that does not need UBI is in a volume of it."""
     return rootfs.volume == "ubi"
 
 
@@ -141,7 +141,7 @@ def _pieces(kind: FileSystem, order: Order) -> Iterable[Piece]:
 def _with_symbols(
     context: Context, files: Mapping[str, Path], application_path: str, arch: Architecture
 ) -> dict[str, Path]:
-    """Files of the target as they were before they were stripped."""
+    """The unstripped versions of files on the target."""
     whole = {application_path: context.results["application"] / userland.APPLICATION_WHOLE}
     if "busybox" in context.results:
         whole["/bin/busybox"] = context.results["busybox"] / userland.BUSYBOX_WHOLE
@@ -160,8 +160,8 @@ def content_line(entry: Entry) -> str:
 
 
 def library_hashes(arch: Architecture) -> dict[str, str]:
-    """Hashes of the C library's files, by name: those that every dynamic program may need, as far as they are
-    there."""
+    """Hashes of the C library's files, by name: those that any dynamic program may need, as far as they
+    exist."""
     paths = [_library(arch, name) for name in arch.tools.libraries]
     return {path.name: file_sha256(path) for path in paths if path.exists()}
 
@@ -183,7 +183,7 @@ def needed_libraries(program: Path) -> list[str]:
 
 
 def with_dependencies(programs: list[Path], arch: Architecture) -> list[Path]:
-    """All libraries that `programs` need, directly or not."""
+    """All libraries that `programs` need, directly or indirectly."""
     found: dict[str, Path] = {}
     queue = [name for program in programs for name in needed_libraries(program)]
     while queue:
@@ -201,7 +201,7 @@ def with_dependencies(programs: list[Path], arch: Architecture) -> list[Path]:
 def collect(
     context: Context, rootfs: RootFs, overlay: Path, application_path: str, arch: Architecture
 ) -> dict[PurePosixPath, Entry]:
-    """All that goes into the root file system, by path without the leading slash."""
+    """The content of the root file system, by path without the leading slash."""
     busybox, program = context.results["busybox"] / "busybox", context.results["application"] / "program"
     entries: dict[PurePosixPath, Entry] = {}
     add = partial(add_to, entries)
@@ -228,7 +228,7 @@ def collect(
 
 
 def add_to(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
-    """Puts an entry with the folders that it lies in into a root file system, over what is there."""
+    """Puts an entry with its parent folders into a root file system, replacing one with the same path."""
     for parent in reversed(entry.path.parents[:-1]):
         entries.setdefault(parent, Entry(parent))
     entries[entry.path] = entry
@@ -237,7 +237,7 @@ def add_to(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
 def packaged(
     context: Context, rootfs: RootFs, overlay: Path, application_path: str, arch: Architecture
 ) -> dict[PurePosixPath, Entry]:
-    """All that goes into a root file system of packages; the C library is theirs, whatever `arch` has."""
+    """The content of a root file system of packages; the C library is theirs, whatever `arch` has."""
     tree = packages.Merged()
     base = (Entry(PurePosixPath(name)) for name in rootfs.folders)
     own = _own(context, overlay, application_path)
@@ -264,7 +264,7 @@ def _cached(
     arch: Architecture,
     fonts: Mapping[PurePosixPath, Entry],
 ) -> Iterator[Entry]:
-    """The loader's list of libraries, and what `fonts` finds out of the fonts, where that is wanted."""
+    """The loader's cache of libraries, and fontconfig's, made with the files in `fonts`, where wanted."""
     if rootfs.library_cache is True:
         source = context.scratch / library_cache.PATH.name
         source.write_bytes(library_cache.content(entries, arch))
@@ -274,7 +274,7 @@ def _cached(
 
 
 def _own(context: Context, overlay: Path, application_path: str) -> Iterator[Entry]:
-    """What is the system's own: modules, the overlay, the application."""
+    """The system's own files: modules, the overlay, the application."""
     modules = [context.results["kernel"] / MODULES] if "kernel" in context.results else []
     for folder in (*modules, overlay):
         yield from overlay_entries(folder)
@@ -290,14 +290,14 @@ def _splash(context: Context, wanted: Splash | msgspec.UnsetType) -> Iterator[En
 
 
 def first_program(context: Context, wanted: SmallInit | msgspec.UnsetType) -> Iterator[Entry]:
-    """A first program that is made here."""
+    """The first program, if it is built here."""
     if isinstance(wanted, SmallInit):
         program = context.results[small_init.NAME] / small_init.PROGRAM
         yield Entry(root_files.entry_name(wanted.path), source=program, program=True)
 
 
 def _make_room(entries: dict[PurePosixPath, Entry], entry: Entry) -> None:
-    """A link takes the place of a folder with all that lies in it."""
+    """Before a link is added: removes a folder at its path with everything in it."""
     if entry.target is not None:
         for path in [path for path in entries if entry.path in path.parents]:
             del entries[path]
@@ -312,7 +312,7 @@ def _busybox(result: Path) -> Iterator[Entry]:
 
 
 def overlay_entries(overlay: Path) -> Iterator[Entry]:
-    """What a folder beside the system file adds. Raises UserError for a name that cannot be listed."""
+    """The files of a folder beside the system file. Raises UserError for a name that cannot be listed."""
     for path in sorted(overlay.rglob("*")):
         name = PurePosixPath(path.relative_to(overlay).as_posix())
         target = str(path.readlink()) if path.is_symlink() else None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SeaBIOS for a PC and for its graphics card, compiled from its sources, with all of its functions.
 
-It runs from where it was linked, below 1 MiB, except for what it needs only until it boots: that it copies to
+It runs from where it was linked, below 1 MiB, except for code needed only until it boots: it copies that to
 the end of the memory, and says so on a port for debugging (src/post.c, reloc_preinit, of SeaBIOS 1.16.3).
 """
 
@@ -26,11 +26,11 @@ from bootscope.system.model import Firmware
 # QEMU's standard graphics card; from src/Kconfig and vgasrc/Kconfig.
 _VIDEO_OPTIONS = ("BUILD_VGABIOS=y", "VGA_BOCHS=y", "VGA_PCI=y")
 _SEGMENT, _VIDEO_PLACE = 0xF0000, 0xC0000
-"""Where its 16-bit code lies, and where a BIOS copies that of a graphics card."""
+"""Where its 16-bit code is, and where a BIOS copies that of a graphics card."""
 _LINKED = {"rom.o": 0, "rom16.o": _SEGMENT, "rom32seg.o": _SEGMENT}
 _MOVED = ("code32init_start", "code32init_end")
 _SAYS, _SAID = "__dprintf", "Relocating init from %p to %p (size %d)\n"
-"""The function, and its first argument; all are on the stack, behind the address to return to."""
+"""The function, and its first argument; all are on the stack, after the return address."""
 
 
 def step(firmware: Firmware, arch: Architecture) -> Step:
@@ -54,7 +54,7 @@ def step(firmware: Firmware, arch: Architecture) -> Step:
 
 
 def _made(context: Context, arch: Architecture, tree: Path, name: str, options: tuple[str, ...]) -> Path:
-    """The folder that a program was built in, with a configuration of its own."""
+    """The folder that a program was built in, with its own configuration."""
     build = context.scratch / name
     build.mkdir()
     (build / ".config").write_text("".join(f"CONFIG_{option}\n" for option in options))
@@ -63,7 +63,7 @@ def _made(context: Context, arch: Architecture, tree: Path, name: str, options: 
         f"KCONFIG_CONFIG={build / '.config'}",
         f"CROSS_PREFIX={arch.tools.prefix}",
         "PYTHON=python3 -B",
-        # Without one it puts the time and the computer's name into the image.
+        # Without it, the image contains the time and the computer's name.
         "EXTRAVERSION=-bootscope",
     )
     context.run(["make", "-C", tree, *told, "olddefconfig"])
@@ -72,7 +72,7 @@ def _made(context: Context, arch: Architecture, tree: Path, name: str, options: 
 
 
 def pieces(bios: Path, video: Path) -> Pieces:
-    """From the folders that both were built in. Raises ToolError where they are not as expected."""
+    """The functions from both build folders. Raises ToolError where these are not as expected."""
     main = opened(bios / "rom.o")
     files = [(bios / name, place) for name, place in _LINKED.items()]
     placed = [

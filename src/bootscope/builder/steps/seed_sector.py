@@ -16,14 +16,14 @@ SEED_BYTES = 32
 
 
 def sector(left: bool) -> bytes:
-    """What lies there: the mark, then zeros, or with `left` the seed that a boot has left. That one is the
+    """The sector's content: the mark, then zeros, or with `left` the seed that a boot has left. That is the
     same in each image, so that boots of it can be compared."""
     seed = hashlib.sha256(MARK).digest() if left else b""
     return (MARK + seed).ljust(SECTOR_BYTES, b"\0")
 
 
 def put(image: Path, card: Card) -> list[Extent]:
-    """Writes the sector, where the card has one. Raises ToolError where something else lies there."""
+    """Writes the sector, if the card has one. Raises ToolError where the boot loader occupies it."""
     if not card.seed_sector:
         return []
     with image.open("r+b") as opened:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first program in C, made from what it mounts and what it becomes."""
+"""A first program in C, made from a list of mounts and the command that it becomes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ SOURCE = Path(__file__).with_name("first") / "small_init.c"
 SEED = SOURCE.with_name("seed.h")
 _PLAIN = frozenset(string.ascii_letters.encode() + string.digits.encode() + b" /._=,:+-")
 _PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where a shell that is the first program has its programs looked for; the kernel gives no such variable."""
+"""Where a shell as the first program searches for programs; the kernel sets no such variable."""
 
 
 def steps(system: System, arch: Architecture) -> list[Step]:
-    """The step `small-init`, where the system has one. Raises UserError for what cannot be made."""
+    """The step `small-init`, if the system has one. Raises UserError for one that cannot be made."""
     init = system.small_init
     if not isinstance(init, SmallInit):
         return []
@@ -85,11 +85,11 @@ def _words(name: str, words: Iterable[str]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A C string; every byte that is no plain character as three octal digits, which nothing can lengthen."""
+    """A C string; special characters as three octal digits, which a following digit cannot extend."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
 def sources(init: SmallInit) -> dict[str, str]:
-    """What it is compiled from, for a build of somebody's own: path -> text."""
+    """The files that it is compiled from, for use in another build: path -> text."""
     used = (SOURCE, SEED) if init.seed else (SOURCE,)
     return {f"{NAME}/{path.name}": path.read_text() for path in used} | {f"{NAME}/plan.h": text_of(init)}

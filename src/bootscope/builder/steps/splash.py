@@ -20,7 +20,7 @@ SOURCE = Path(__file__).with_name("shapes") / "shapes.c"
 
 
 def steps(system: System, arch: Architecture) -> list[Step]:
-    """The step `splash`, where the system has one. Raises UserError for one without a frame buffer."""
+    """The step `splash`, if the system has one. Raises UserError for one without a frame buffer."""
     splash = system.splash
     if not isinstance(splash, Splash):
         return []
@@ -38,7 +38,7 @@ def _picture(system: System, splash: Splash) -> Step:
         path = context.out / RESULT
         path.write_bytes(data)
         if splash.form == LZO:
-            # lzop keeps the time of the file.
+            # lzop stores the time of the file.
             os.utime(path, (0, 0))
             context.run(["lzop", "-9", "-n", "-U", "-o", context.scratch / "packed", path])
             (context.scratch / "packed").rename(path)
@@ -49,7 +49,7 @@ def _picture(system: System, splash: Splash) -> Step:
 
 
 def _drawn(system: System, arch: Architecture) -> Step:
-    """The program, with the small C library of the kernel's tree where that is there."""
+    """The program, with the small C library of the kernel's tree where that exists."""
     small, compiler = builds_kernel(system), arch.tools.tool("gcc")
 
     def work(context: Context) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of a splash: a disc and a bar on one colour, in the forms that it can have on a target."""
+"""The picture of a splash: a disc and a bar on one colour, in the formats that it can have on a target."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ppm(fb: FrameBuffer) -> bytes:
 
 
 def raw(fb: FrameBuffer) -> bytes:
-    """The picture as the frame buffer has it."""
+    """The picture in the format of the frame buffer."""
     rest = bytes(fb.stride_bytes - fb.width * PIXEL_BYTES[fb.format])
     lines = (
         b"".join(_pixel(fb, colour) * pixels for pixels, colour in spans(fb, y)) for y in range(fb.height)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cross compiler out of a distribution's packages, for BusyBox and the application, in the place of the
+"""A cross compiler from a distribution's packages, for BusyBox and the application, instead of the
 computer's own. Both link to the same C library: that of the computer's cross compiler, which goes into the
-root file system. So a change of the compiler is a change of the compiler alone.
+root file system. So a change of the compiler changes nothing else.
 
-A compiler of another ABI (armel's for ARM) links to the C library that its packages bring. What it links must
-be static, as the root file system has the libraries of the computer's.
+A compiler for another ABI (armel's for ARM) links to the C library in its packages. Its programs must be
+static, as the root file system has the computer's libraries.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from bootscope.core.errors import UserError
 
 NAME = "toolchain"
 PROGRAMS = "bin"
-"""Folder of the result with the programs, as cross compilers are called."""
+"""Folder of the result with the programs, under the names of cross tools."""
 _CALLED, _TREE = "called", "tree"
-"""Programs that gcc itself starts. Their own folder hides them from the computer's gcc."""
+"""Programs that gcc itself starts. A separate folder hides them from the computer's gcc."""
 _BINUTILS = ("as", "ld", "nm", "ar", "ranlib", "objcopy", "objdump", "readelf", "strip")
 _EXAMPLE = "such as gcc-14 as a cross compiler for the board"
 _LOADER, _LIBRARIES = "lib64/ld-linux-*.so.2", "lib/*-linux-gnu"
-"""Of the computer, below / or, in newer packages, below /usr."""
+"""For this computer's architecture: below / or, in newer packages, below /usr."""
 _CALL = """\
 #!/bin/sh
 # {source}
@@ -38,7 +38,7 @@ exec "$here/{loader}" --library-path "{libraries}" "$here/{program}" {options}"$
 
 
 def step(source: Resolved, arch: Architecture) -> Step:
-    """The step `toolchain`: the packages unpacked, and a program for each that builds call.
+    """The step `toolchain`: the packages unpacked, and a program for each one that builds call.
 
     Its work raises UserError where the packages have no such compiler, or several.
     """
@@ -79,7 +79,7 @@ def step(source: Resolved, arch: Architecture) -> Step:
 
 
 def take(context: Context, compiler: str) -> None:
-    """Puts the programs of the step `compiler`, if there is one, before those of the computer."""
+    """Puts the programs of the step `compiler`, if given, before the computer's."""
     if compiler:
         context.programs = (context.results[compiler] / PROGRAMS, *context.programs)
 

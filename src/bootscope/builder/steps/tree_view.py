@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A view of a source tree: folders of links, in which some files are others."""
+"""A view of a source tree: folders of links, in which some files are replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def write(tree: Path, view: Path, files: Mapping[str, str]) -> None:
-    """Makes the view of a tree; `files` by their path in it, as text."""
+    """Makes the view of a tree; `files` have their path in it and their text."""
     shutil.copytree(tree, view, symlinks=True, copy_function=_link)
     for name, text in files.items():
         path = view / name

@@ -19,7 +19,7 @@ from bootscope.system.model import System
 
 
 def step(system: System, arch: Architecture, loader: Loader) -> Step:
-    """The step `uboot`: the image that goes to the card, or that firmware starts, programs with symbols, the
+    """The step `uboot`: the image for the card, or for firmware to start, programs with symbols, the
     configuration, and what U-Boot was linked from."""
     uboot = system.uboot
     symbols = wanted(system, "uboot")

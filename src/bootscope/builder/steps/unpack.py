@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source tarball, unpacked; a tree of the user's own is used where it is."""
+"""A source tarball, unpacked; a user's own tree is used in place."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for the code that unpacks a distribution's kernel, which comes without symbols.
+"""Symbols for the code that unpacks a distribution's kernel, which comes without.
 
-It is compiled a second time: from the sources of that kernel, with its configuration and generated headers
-(which the packages of headers hold), its compiler, and the packed kernel itself out of the image. Where every
-byte of code is then that of the image, the symbols are those of the image; where one is not, there are none.
+It is compiled again: from that kernel's sources, with its configuration and generated headers (from its
+packages of headers), its compiler, and the packed kernel itself from the image. Where every byte of
+code then equals that of the image, the symbols are the image's; where one differs, there are none.
 
-What is linked in is said in arch/x86/boot/compressed/Makefile of Linux 6.12, what the image's header holds in
+Source of what is linked: arch/x86/boot/compressed/Makefile of Linux 6.12; of the image's header:
 Documentation/arch/x86/boot.rst.
 """
 
@@ -41,17 +41,17 @@ $(obj)/{goal}: FORCE
 	$(part){stub} {stub}/lib.a
 	$(part){folder} suffix-y=image {folder}/vmlinux
 """
-"""As a module outside of the kernel's tree is built, with what its configuration gave. The last line takes
-the file vmlinux.bin.image in the place of a kernel that it would pack."""
+"""Builds like a module outside of the kernel's tree, with that one's configuration. The last line uses
+the file vmlinux.bin.image instead of packing a kernel."""
 _GOAL = "unpacker.lst"
 _VERSION = r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$"
 _SECTORS_AT, _PAYLOAD_AT = 0x1F1, 0x248
 
 
 def step(system: System, wanted: Prebuilt, found: Mapping[str, Resolved], arch: Architecture) -> Step:
-    """The step `unpacker`: the symbols of that code, an empty file where they cannot be told.
+    """The step `unpacker`: the symbols of that code, an empty file where they cannot be determined.
 
-    Raises UserError for an architecture whose kernels do not unpack themselves so.
+    Raises UserError for an architecture whose kernels do not unpack themselves this way.
     """
     if not arch.unpacker_moves:
         raise UserError(f"prebuilt.unpacker_symbols: it is for kernels of PCs, the board is {arch.title}")
@@ -92,7 +92,7 @@ def step(system: System, wanted: Prebuilt, found: Mapping[str, Resolved], arch: 
 
 @dataclass(frozen=True)
 class _Parts:
-    """What is compiled: sources, a folder with what was generated, and programs by their names for make."""
+    """The input of the compilation: sources, a folder with generated files, programs by name for make."""
 
     tree: Path
     out: Path
@@ -100,7 +100,7 @@ class _Parts:
 
 
 def _generated(context: Context, trees: list[Path]) -> Path:
-    """A folder for compiling, with the configuration and headers that were generated for the kernel."""
+    """A folder for compiling, with the kernel's configuration and generated headers."""
     there = [path.parents[2] for tree in trees for path in tree.glob(_GENERATED)]
     if len(there) != 1:
         raise UserError("the kernel's headers lack include/generated/autoconf.h", hint="see prebuilt.headers")
@@ -112,7 +112,7 @@ def _generated(context: Context, trees: list[Path]) -> Path:
 
 
 def _tree(context: Context, source: Resolved, arch: Architecture) -> Path:
-    """Those parts of the kernel's sources that are needed; a folder of the user's own as it is."""
+    """The necessary parts of the kernel's sources; a folder of the user's is used in place."""
     if source.is_tree:
         return Path(source.path)
     tree = context.scratch / "tree"
@@ -124,7 +124,7 @@ def _tree(context: Context, source: Resolved, arch: Architecture) -> Path:
 
 
 def unlike(context: Context, tree: Path, out: Path, tools: Mapping[str, Path]) -> str:
-    """Why sources or compiler cannot be those of the kernel; empty where they may be."""
+    """Why sources or compiler cannot be the kernel's; empty where they may be."""
     version = ".".join(re.findall(_VERSION, (tree / "Makefile").read_text(), re.M))
     release = (out / "include/generated/utsrelease.h").read_text().split('"')[1]
     if not re.match(rf"{re.escape(version)}\b", release):
@@ -156,7 +156,7 @@ def _compiled(context: Context, arch: Architecture, parts: _Parts, image: bytes)
 
 
 def differs(program: Path, image: bytes) -> str:
-    """Where the image has other code; empty where it has none."""
+    """Where the image's code differs; empty where it is the same."""
     begin = _code_at(image)
     for section in code(opened(program)):
         at, data = begin + section["sh_addr"], section.data()
@@ -166,5 +166,5 @@ def differs(program: Path, image: bytes) -> str:
 
 
 def _code_at(image: bytes) -> int:
-    """Where the image's code begins, behind that for a PC in its first mode."""
+    """Where the image's code begins, after the real-mode code for a PC."""
     return ((image[_SECTORS_AT] or 4) + 1) * SECTOR_BYTES

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of a 32-bit kernel that unpack given bytes and jump to them, one with each of its decompressors.
+"""Images of a 32-bit kernel that unpack given bytes and jump to them, one for each of its decompressors.
 
-Only the program that unpacks is compiled, in half a minute; what it unpacks is a piece of another kernel.
-Published times are of decompressors that have changed since then, so an older one can be put in.
+Only the program that unpacks is compiled, in half a minute; it unpacks a piece of another kernel. Published
+times are of decompressors that have changed since, so an older one can be used.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _FOLDER = Path("arch/arm/boot/compressed")
 _LZ4 = Path("lib/lz4/lz4_decompress.c")
 _OLD_FILES = ("decompress.c", "defs.h")
 _OWN_READS = re.compile(r"static inline u\d+ INIT get_unaligned_le.*?\n}\n", re.DOTALL)
-"""Xen's own reading of what is not aligned, in place of which goes the kernel's."""
+"""Xen's own functions for unaligned reads, which the kernel's replace."""
 _FIRST, _LAST = "__bss_start", "__bss_stop"
 _MAKE = f"decompressor: ; $(Q)$(MAKE) $(build)={_FOLDER} {_FOLDER}/vmlinux"
 _AS_BEFORE_5_9 = "-D__builtin_memcpy=memcpy -D__builtin_memmove=memmove"
-"""Until 5.9 lz4 called a function for each few bytes that it copied: what compilers put in its place is not
-to be had where no C library is, unless asked for by that name (lib/lz4/lz4defs.h, LZ4_memcpy)."""
+"""Until 5.9 lz4 called a function for each few bytes that it copied: the built-in that replaces it does not
+work without a C library, unless requested by that name (lib/lz4/lz4defs.h, LZ4_memcpy)."""
 _GLUE = """\
 /* The decompressor that kernels had until 4.10, as Xen still has it, under the name of today's. */
 #include <linux/string.h>
@@ -51,13 +51,13 @@ int LZ4_decompress_fast(const char *source, char *dest, int size)
 }
 """
 TODAY, CALLS, FIRST = "today's", "before 5.9", "before 4.11"
-"""Which lz4."""
+"""Versions of lz4."""
 
 
 @dataclass(frozen=True)
 class Unpackers:
-    """Images: the default configuration of their kernel and symbols over it, which bytes of the kernel to
-    unpack (first, how many), which lz4, a name for all that, and the decompressors."""
+    """Images: the default configuration of their kernel and symbols for it, the bytes of the kernel to unpack
+    (first, how many), the version of lz4, a name for all that, and the decompressors."""
 
     name: str
     defconfig: str
@@ -68,7 +68,7 @@ class Unpackers:
 
 
 def image(compressor: str) -> str:
-    """The name of the image with a decompressor, in the step's result."""
+    """The name of a decompressor's image in the step's result."""
     return f"zImage-{compressor}"
 
 
@@ -112,7 +112,7 @@ def _symbols(compressor: str) -> dict[str, bool]:
 
 
 def _kernel(context: Context, arch: Architecture, build: Path, wanted: Unpackers) -> None:
-    """Puts the piece of a kernel where the build looks for its own, and a program for its symbols."""
+    """Puts the piece of a kernel where the build expects its own, and a program for its symbols."""
     whole, boot = context.scratch / "whole", build / _FOLDER.parent
     objcopy = arch.tools.tool("objcopy")
     context.run([objcopy, "-O", "binary", "-R", ".comment", "-S", context.results[KERNEL] / PROGRAM, whole])
@@ -133,7 +133,7 @@ def _take(context: Context, arch: Architecture, build: Path, compressor: str) ->
 
 
 def with_first_lz4(scratch: Path, old_tree: Path, tree: Path) -> Path:
-    """A kernel's tree below `scratch`, as links to `tree`, with the lz4 of Xen's tree in place of its own."""
+    """A kernel's tree below `scratch`, as links to `tree`, with the lz4 from Xen's tree."""
     made, old = scratch / "tree", old_tree / "xen" / "common" / "lz4"
     for folder in (_FOLDER, _LZ4.parent):
         _own(tree, made, folder)
@@ -146,8 +146,8 @@ def with_first_lz4(scratch: Path, old_tree: Path, tree: Path) -> Path:
 
 
 def _own(tree: Path, made: Path, folder: Path) -> None:
-    """Makes a folder of the linked tree one of its own, as are those above it: relative paths from inside
-    of it lead to the linked tree then."""
+    """Replaces a folder that is a link, and its parents, by real folders of links: relative paths inside then
+    lead to the linked tree."""
     for part in (*reversed(folder.parents), folder):
         here = made / part
         if here.is_symlink():

@@ -29,7 +29,7 @@ def _compiling(arch: Architecture) -> tuple[str, ...]:
 
 def busybox_step(busybox: BusyBox, arch: Architecture, compiler: str = "") -> Step:
     """The step `busybox`: the program, the list of its applets' paths, the configuration, and what it was
-    linked from. `compiler`: the step with the one to use; empty for that of the computer."""
+    linked from. `compiler`: the step with the compiler to use; empty for the computer's."""
 
     musl = busybox.libc == MUSL
 
@@ -82,9 +82,9 @@ def libc_step(source: str, arch: Architecture) -> Step:
 
 
 def with_musl(context: Context, arch: Architecture) -> tuple[list[str], list[str]]:
-    """Options before and after the sources that take musl in the place of the compiler's library."""
+    """Options before and after the sources that make it use musl instead of the compiler's library."""
     libc = context.results["libc"] / "musl"
-    # The kernel's headers lie among those of the compiler's own library, which must not be seen.
+    # The kernel's headers are among those of the compiler's own library, which must stay hidden.
     kernel = context.scratch / "headers"
     kernel.mkdir()
     for name in ("asm", "asm-generic", "linux", "mtd"):
@@ -106,7 +106,7 @@ exec {compiling} {first} "$@" {last}
 
 
 def musl_compiler(context: Context, arch: Architecture) -> Path:
-    """A folder with a compiler that takes musl in the place of its own library, whatever calls it."""
+    """A folder with a compiler that uses musl instead of its own library, whatever calls it."""
     name, folder = arch.tools.tool("gcc"), context.scratch / "compiler"
     folder.mkdir()
     before, after = with_musl(context, arch)
