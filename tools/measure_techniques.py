@@ -166,9 +166,7 @@ def print_errors(kept: Path) -> None:
     found = median_error_percent(rows)
     strict = median_error_percent(rows, strict=True)
     if found and strict:
-        print(
-            f"median error of {strict[1]} with an effect, no prediction counts as 100 %: {strict[0]:.1f} %"
-        )
+        print(f"median error of {strict[1]} with an effect, no prediction counts as 100 %: {strict[0]:.1f} %")
         print(f"median error of {found[1]} predictions: {found[0]:.1f} % of the saving")
 
 

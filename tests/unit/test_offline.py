@@ -67,6 +67,15 @@ def test_a_line_that_is_no_user_is_named(line: str) -> None:
         users.files({"x.conf": f"g good -\n{line}\n"})
 
 
+def test_no_two_users_get_one_number() -> None:
+    found = users.files({"x.conf": "g nogroup 65534\nu first 5:65534\ng second 5\nu second -\n"})
+    passwd = [line.split(":") for line in found["/etc/passwd"].splitlines()]
+    assert [(name, number, group) for name, _, number, group, *_ in passwd] == [
+        ("first", "5", "65534"),
+        ("second", "999", "5"),
+    ]
+
+
 def test_too_many_users_are_told() -> None:
     with pytest.raises(UserError, match="more users and groups than numbers"):
         users.files({"x.conf": "".join(f"u u{number} -\n" for number in range(1100))})

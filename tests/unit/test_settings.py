@@ -160,6 +160,8 @@ def test_an_unknown_kind_of_device_names_those_there_are(tmp_path: Path) -> None
     assert "kind" in message
     assert "nvme" in message
     assert "uart16550" in message
+    # A kind derived from another one, whose class is not derived from `Setting` itself.
+    assert "cadence-uart" in message
 
 
 @pytest.mark.parametrize("kind", LOADERS)

@@ -67,7 +67,7 @@ def said(evidence: Evidence, descriptions: Mapping[str, str]) -> Iterator[Said]:
         if name is None or not isinstance(record, Hook):
             continue
         at_ns = evidence.clock.before(index)
-        if evidence.slice_at(at_ns).task.pid != 1:
+        if evidence.slice_at(at_ns, evidence.cpu_of_records[index]).task.pid != 1:
             continue
         if name == KMSG:
             begun = (at_ns, index)

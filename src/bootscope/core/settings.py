@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -196,8 +196,15 @@ def _kinds(what: str) -> str:
     """For an unknown `kind`, the existing ones."""
     if not what.startswith("Invalid value"):
         return ""
-    tags = [str(c.__struct_config__.tag) for c in Setting.__subclasses__() if c.__struct_config__.tag]
+    tags = {str(c.__struct_config__.tag) for c in _below(Setting) if c.__struct_config__.tag}
     return f", expected one of {', '.join(sorted(tags))}"
+
+
+def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """All classes derived from one, directly or not."""
+    for derived in kind.__subclasses__():
+        yield derived
+        yield from _below(derived)
 
 
 _TYPES = {

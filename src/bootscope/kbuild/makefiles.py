@@ -35,7 +35,7 @@ _EMPTY_TEST = re.compile(r"^\((.*),\s*\)$")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """With all symbols of `way` on, `listed` (a path below the folder; folders end in `/`) goes into `target`.
+    """With all symbols of `way` on, `listed` (a path below the folder; folders end in `/`) is in `target`.
 
     `target` is "" for the program itself, else the object that `listed` is part of.
     """

@@ -6,7 +6,7 @@ was published, both differences are taken relative to it, so that a slower board
 matter; otherwise they are compared in absolute terms.
 
 They agree when they have the same sign and one is at most FACTOR times the other, or when both are too small
-to mean anything. In a column with several rows, the order of the rows is compared as well.
+to mean anything. In a column with three rows or more, the order of the rows is compared as well.
 
 Only times show how accurate times are: sizes, and copies by a card whose rate was published as well, are
 counted separately.

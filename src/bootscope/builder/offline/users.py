@@ -91,10 +91,18 @@ def _written(found: _Users) -> dict[str, str]:
     for name, number in groups.items():
         numbers[name] = _next(free) if number is None else number
     passwd, shadow = [], []
+    taken = {user[0] for user in found.users.values()}
     for name, (number, group, gecos, home, shell) in found.users.items():
         own = numbers[name] if group is None else group if isinstance(group, int) else numbers[group]
         # Like systemd-sysusers, a user takes the number of its group where that is free.
-        ident = number if number is not None else numbers[name] if name in numbers else _next(free)
+        like_group = numbers.get(name)
+        if number is not None:
+            ident = number
+        elif like_group is not None and like_group not in taken:
+            ident = like_group
+        else:
+            ident = _next(free)
+        taken.add(ident)
         shell = shell or (_ROOT_SHELL if ident == 0 else _SHELL)
         passwd.append(f"{name}:x:{ident}:{own}:{gecos or name}:{home or _HOME}:{shell}")
         shadow.append(f"{name}:{'' if ident == 0 else '!*'}:20454::::::")
