@@ -88,7 +88,7 @@ def _look(log: BootLog, first: int) -> Cure:
 
 
 def _gaps(log: BootLog) -> Iterator[_Gap]:
-    # What initcall_debug says of an initcall is told with the initcall.
+    # What initcall_debug reports of an initcall is listed with the initcall.
     steps = (s for s in log.steps() if not log.lines[s[0]].text.startswith("calling "))
     units = Starting(log.own)
     run, speaks = log.index(f"^{INIT}"), log.index(r"^systemd\[1\]: ")

@@ -49,7 +49,7 @@ def of_trace(trace: Trace) -> Iterator[Culprit]:
 
 
 def _counts(name: str) -> bool:
-    # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
+    # A device's unit is started when the kernel has found the device: systemd spends no time on it.
     return not name.endswith(".device")
 
 
