@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope show --watch: a run while it is recorded, drawn on a terminal, else a line for each change."""
+"""bootscope show --watch: a run while it is recorded, drawn on a terminal, otherwise a line for each
+change."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ _OF_FINISHED_RUNS = ("boot", "board", "view", "phase", "to", "top", "sort")
 
 
 def watch(store: Store, args: argparse.Namespace, wait: Callable[[], None] | None = None) -> int:
-    """Follows the newest run that is being recorded to its end; `wait` passes the time between two looks.
+    """Follows the newest run that is being recorded to its end; `wait` waits between two looks.
 
-    Raises UserError when none is, and for options that are about finished runs.
+    Raises UserError when no run is being recorded, and for options that are for finished runs.
     """
     refuse(args, _OF_FINISHED_RUNS, "is about finished runs; --watch follows one that is being recorded")
     watcher = Watcher(store, recording_now(store, args.run))
@@ -51,12 +52,12 @@ def _follow(watcher: Watcher, tell: Callable[[Progress], None], pause: Callable[
 
 
 def _say(line: str) -> None:
-    # Who reads a pipe waits for each line.
+    # A reader at the other end of a pipe waits for each line.
     print(line, flush=True)
 
 
 class _Json:
-    """A document in one line for each change."""
+    """Each change as a document on one line."""
 
     def __init__(self) -> None:
         self._before: object = None
