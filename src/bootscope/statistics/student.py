@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of Student's t, which the standard library does not have."""
+"""Quantiles of Student's t, which the standard library lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _NORMAL_975 = NormalDist().inv_cdf(0.975)
 
 
 def student_limit(alpha: float) -> float:
-    """The t value exceeded on both sides together with probability `alpha`, for 2 degrees of freedom."""
+    """The t value that is exceeded on both sides together with probability `alpha`, for 2 degrees of
+    freedom."""
     c = 1 - alpha
     return c * math.sqrt(2 / (1 - c * c))
 
@@ -19,7 +20,7 @@ def student_975(freedom: float) -> float:
     """The t value that is exceeded with a probability of 2.5 % on either side.
 
     Exact for 1 and 2 degrees of freedom and interpolated between; above that the expansion of Fisher and
-    Cornish (Abramowitz and Stegun, 26.7.5), which is off by less than 1 % from 3 on.
+    Cornish (Abramowitz and Stegun, 26.7.5), whose error is below 1 % from 3 on.
     """
     if freedom <= 1:
         return 12.706
