@@ -5,10 +5,8 @@ The method is delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and is
 input", 2002) on figures instead of pass and fail, over sets that contain all that their units need:
 
 - With a set `low` and a larger set `high` whose figures differ, a set between them is measured: `low` with
-the
-  first half of what `high` has more. The half with the larger part of the difference is kept. With one
-  culprit
-  among n units that takes log2(n) figures.
+  the first half of what `high` has more. The half with the larger part of the difference is kept. With one
+  culprit among n units that takes log2(n) figures.
 - A set that does not build or boot tells nothing: then the other half is tried, the same without each
   half, then quarters, and so on. If nothing helps, all remaining units are suspects.
 - The remaining unit costs its time in the presence of all that is in `low`. It is measured once more with

@@ -40,7 +40,7 @@ def reached(trace: Trace, until: str) -> Reached | None:
 
 def reached_in(run: MeasuredRun, number: int) -> Reached | None:
     """The same for boot `number` (from 1) of a real board; None also if its capture cannot be read."""
-    # Not imported above: who does not need the readers need not load them.
+    # The readers are loaded only where they are needed.
     from bootscope.importing.files import of_boot
 
     try:
