@@ -135,7 +135,7 @@ def _drivers_do_less(facts: Recorded) -> Extra:
 
 
 def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:
-    """Another root file system; the `lost` symbols tell whether the driver of the present one leaves the
+    """Another root file system; the `lost` symbols tell whether the present one's driver leaves the
     kernel."""
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:

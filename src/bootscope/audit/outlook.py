@@ -14,8 +14,7 @@ _NAMED = 2
 
 
 def outlook(found: AuditResult) -> list[Culprit]:
-    """The culprits, and each group of techniques that has a predicted saving and cures none of the
-    culprits."""
+    """The culprits, and each group of techniques with a predicted saving that cures none of them."""
     cures = {name for culprit in found.culprits for name in culprit.cure.techniques}
     new = (g for g in found.groups if not cures & {finding.technique.id for finding in g})
     more = [_row(group) for group in new if (group[0].saving_ns or 0) > 0]

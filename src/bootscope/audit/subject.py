@@ -185,8 +185,7 @@ def _seen(store: Store, cache: Cache, v: View, notes: tuple[str, ...]) -> Subjec
 
 
 def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
-    """The subject of a system: by its last recorded boot if there is one, otherwise by its file and its
-    build."""
+    """The subject of a system: by its last recorded boot, or without one by its file and its build."""
     system, now = loaded.system, flat(loaded.system)
     runs = [s for s in store.summaries() if s.system == system.name and s.kind == RECORDED]
     # Failed runs are used only if there are no others: they say what to do about the failure.

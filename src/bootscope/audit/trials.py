@@ -149,8 +149,7 @@ def expected_ns(finding: Finding) -> int:
 
 
 def _unblocked(wanted: Sequence[Finding], here: Sequence[Finding]) -> Finding:
-    """The first wanted finding that need not come after another one in `here`; otherwise what these wait
-    for."""
+    """The first wanted finding that need not come after another in `here`; otherwise what these wait for."""
     names = {f.technique.id for f in here}
 
     def waits_for(f: Finding) -> set[str]:

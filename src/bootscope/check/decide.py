@@ -66,8 +66,7 @@ class Outcome:
 
 
 def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcome:
-    """Checks a run. Raises UserError for an unknown name, and for a baseline that cannot be compared with the
-    run."""
+    """Checks a run. Raises UserError for an unknown name, and for a baseline that does not fit the run."""
     ground = common_zero((boots,))
     boots = ground.sets[0]
     known = known_names(check)
@@ -192,8 +191,8 @@ def _regression(allowance: Allowance, quantity: Quantity, boots: SampleSet, base
 
 
 def _corrected(found: Sequence[Finding]) -> list[Finding]:
-    """The findings, where those with a significant p value are missed; p values are corrected for their
-    number (Holm)."""
+    """The findings with p values corrected for their number (Holm); those with a significant one are
+    missed."""
     ranked = sorted((f.p, at) for at, f in enumerate(found) if f.p is not None)
     result, so_far = list(found), 0.0
     for place, (p, at) in enumerate(ranked):

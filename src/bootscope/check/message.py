@@ -60,8 +60,7 @@ class OutcomeTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProductTold(OutcomeTold, frozen=True, kw_only=True):
-    """The same with the product (empty if the check file has only one), and which system booted on which
-    board."""
+    """The same with the product (empty if the check file has only one), and the system and board."""
 
     product: str
     facts: dict[str, str]

@@ -41,8 +41,8 @@ Place = tuple[str, ...]
 
 
 def read_checks(path: Path) -> tuple[Check, ...]:
-    """The checks in a file: one, or one for each product. Raises UserError for mistakes, naming the file and
-    the key."""
+    """The checks in a file, one for each product. Raises UserError for mistakes, naming the file and the
+    key."""
     if not path.exists():
         raise UserError(f"there is no check file {path}", hint="bootscope help ci shows one; -f FILE")
     found = load(path, CheckFile, _EXAMPLES)

@@ -109,8 +109,7 @@ class Parser(argparse.ArgumentParser):
                 yield name
 
     def _words_before_another_program(self) -> int:
-        """How many words of its own a verb takes before another program's words; -1 if it runs no other
-        program."""
+        """How many words of its own a verb takes before another program's; -1 if it runs no other program."""
         plain = [action.nargs for action in self._actions if not action.option_strings]
         return plain.index(argparse.REMAINDER) if argparse.REMAINDER in plain else -1
 

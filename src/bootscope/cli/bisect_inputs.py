@@ -57,8 +57,7 @@ def run(args: argparse.Namespace, question: Question, bench: Bench, says: Says) 
 
 
 def _inputs(kind: str, loaded: LoadedSystem, names: Sequence[str], bench: Bench, work: Path) -> Inputs:
-    """The inputs and their differences. Raises UserError for what cannot be compared, and if nothing
-    differs."""
+    """The inputs. Raises UserError for what cannot be compared, and if nothing differs."""
     pair = (str(names[0]), str(names[1]))
     if kind == "files":
         from bootscope.regression.files import files

@@ -34,8 +34,7 @@ from bootscope.report.boots import named
 from bootscope.runs.run import run_and_boot, sample_set
 
 MISSED = 3
-"""The exit code of a missed budget: a result of the board, neither a mistake of the user's nor a bug of
-ours."""
+"""The exit code of a missed budget: a result of the board, not a mistake of the user's and no bug of ours."""
 _TOLD = (
     "junit", "gitlab", "markdown", "github", "lava", "kcidb", "kcidb_origin", "kcidb_build",
     "comment", "comment_on", "comment_name", "webhook",

@@ -72,8 +72,7 @@ def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
 
 @contextlib.contextmanager
 def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
-    """Builds and boots for the verb. At the end, a cluster that was started for this is ended, and its work
-    reported.
+    """Who builds and boots. At the end, a cluster that was started for this is ended, and its work reported.
 
     Raises as :func:`bootscope.cluster.connect.connected` does.
     """

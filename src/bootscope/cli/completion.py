@@ -10,8 +10,7 @@ from bootscope.cli.complete import candidates
 from bootscope.cli.verb import Verb, print_json
 from bootscope.core.errors import UserError, printable
 
-# bash splits words at '='; zsh and fish do not. Where bootscope has no words to offer, the shell completes
-# files.
+# bash splits words at '='; zsh and fish do not. Where bootscope has no words, the shell completes files.
 _BASH = """\
 _bootscope() {
     local line="${COMP_LINE:0:COMP_POINT}" word

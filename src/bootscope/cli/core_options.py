@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of verbs that write a boot to a file: on which core, and whether call paths are of time or of
-stalls."""
+"""Options of verbs that write a boot to a file: on which core, and call paths of time or of stalls."""
 
 from __future__ import annotations
 

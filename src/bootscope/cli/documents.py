@@ -33,7 +33,7 @@ def topic_of(name: str) -> str:
 
 
 def find(name: str, others: list[str]) -> Path:
-    """The document on a topic. Raises UserError for an unknown one, suggesting similar names, also from
+    """The document on a topic. Raises UserError for an unknown one, with similar names, also from
     `others`."""
     known = topics()
     if topic_of(name) not in known:

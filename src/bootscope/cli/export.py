@@ -114,8 +114,7 @@ class Export(Verb):
 
 
 def chosen(args: argparse.Namespace) -> Exporter:
-    """The requested format. Raises UserError when it is ambiguous, or cannot be written to the given
-    place."""
+    """The requested format. Raises UserError when it is ambiguous, or does not fit its destination."""
     if not args.output:
         raise UserError("where to?", hint="-o FILE, or -o - for standard output")
     if args.output == "-":

@@ -32,7 +32,7 @@ def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line, and sends what it made to a store on a server, if one is used; returns the exit
+    """Runs one command line, and sends what it made to the store's server, if there is one; returns the exit
     code."""
     status = _guarded(lambda: _run(sys.argv[1:] if arguments is None else arguments))
     stores = sys.modules.get("bootscope.cli.stores")

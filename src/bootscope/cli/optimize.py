@@ -154,8 +154,7 @@ def _optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], optio
 
 
 def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
-    """The options of the search: as given, otherwise (to resume) those of the last one, otherwise the
-    defaults."""
+    """The options of the search: as given, else (to resume) those of the last one, else the defaults."""
     before: Mapping[str, Any] = {}
     if args.resume:
         if journal.options is None:

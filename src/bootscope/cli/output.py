@@ -15,8 +15,7 @@ _OTHERS = ("jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps", "ps", "doc
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all; anything but an ordinary file (a pipe, /dev/stdout) is written to
-    directly.
+    """Writes a file whole or not at all; anything else (a pipe, /dev/stdout) is written to directly.
 
     Raises UserError when it cannot be written.
     """
@@ -34,11 +33,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def writable(path: Path) -> None:
-    """Raises UserError if a file of that name can never be written: for verbs that work long before they
-    write.
+    """Raises UserError if a file of that name can never be written: for verbs that work long before that.
 
-    In other programs `-` is standard output; here it would be a file that is easily overlooked, so it is
-    refused."""
+    In other programs `-` is standard output; here it would be a file that is overlooked, so it is refused."""
     if str(path) == "-":
         raise UserError("cannot write -: standard output is not supported here", hint="/dev/stdout, or ./-")
     if path.is_dir():
@@ -49,8 +46,7 @@ def writable(path: Path) -> None:
 
 
 def form_of(path: Path) -> str:
-    """The format to write, by the suffix of a file's name. Raises UserError for unsupported picture
-    formats."""
+    """The format to write, by the suffix of a file's name. Raises UserError for unsupported formats."""
     ending = path.suffix.lower().removeprefix(".")
     if ending in _OTHERS:
         raise UserError(f"cannot write .{ending}", hint="FILE.html, .svg, .png, .pdf or .md")

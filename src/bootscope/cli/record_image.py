@@ -41,7 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def is_image(names: Sequence[str]) -> bool:
-    """Whether the names are files of an image (existing or not), or an imported system, and not a system of
+    """Whether the names are files of an image (existing or not) or an imported system, not a system of
     ours."""
     if len(names) != 1:
         return len(names) > 1

@@ -99,8 +99,7 @@ class Try(Verb):
 
 
 def _limits(args: argparse.Namespace) -> Limits:
-    """The limits that boots are recorded with: what techniques must know of them costs no time on the
-    board."""
+    """The limits of recordings: what techniques must know of the boots costs no time on the board."""
     recipes = [recipe for _, _, recipe in check(args.technique)]
     by_calls = {*unused_files.FOUND, *probe_order.FOUND}
     told = any(not NEED_CALLS.isdisjoint(recipe.predict) for recipe in recipes)
@@ -163,8 +162,7 @@ def _tried(
 def _count(
     bench: Measuring, loaded: LoadedSystem, base: View, known: Recorded, recipes: list[Recipe]
 ) -> None:
-    """Boots once more for the counts of other caches that a prediction needs; without these there is no
-    prediction."""
+    """Boots once more for the counts of other caches that a prediction needs; else there is no prediction."""
     with contextlib.suppress(UserError, ToolError):
         if isinstance(bench, Bench) and (core := uncounted(known, recipes)):
             bench.count(base.run, base.boot, loaded, core)

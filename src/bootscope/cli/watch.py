@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope show --watch: a run while it is recorded, drawn on a terminal, otherwise a line for each
-change."""
+"""bootscope show --watch: a run while it is recorded, drawn on a terminal, else a line for each change."""
 
 from __future__ import annotations
 

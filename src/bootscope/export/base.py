@@ -11,8 +11,7 @@ from bootscope.timeline.trace import Trace
 
 @dataclass(frozen=True)
 class BootRow:
-    """One boot of a run: milestones reached and phases taken, name -> ns. `why` it failed; empty if it
-    completed."""
+    """One boot of a run: milestones and phases, name -> ns. `why` it failed; empty if it completed."""
 
     boot_id: str
     why: str

@@ -93,8 +93,7 @@ def edges(lane: Iterable[Span]) -> Iterator[Edge]:
 
 
 def paths(lane: Iterable[Span]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Each span of a lane as its path from the outermost span, with the time spent in it outside of inner
-    ones."""
+    """Each span of a lane as its path from the outermost span, with the time in it but in no inner one."""
     stack: list[tuple[Span, int]] = []
     for edge in edges(lane):
         if edge.begin:

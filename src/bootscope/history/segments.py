@@ -22,8 +22,7 @@ from bootscope.statistics.describe import median
 from bootscope.statistics.shift import ALPHA, FEWEST, shift
 
 _GAIN = 2.0
-"""The least gain of a proposed place: a multiple of log(n), in squares of the noise. The test decides
-afterwards."""
+"""The least gain of a proposed place: a multiple of log(n), in squares of the noise. The test decides."""
 _MAD_TO_DEVIATION = 1.4826
 _BESIDE = 3
 """Figures on each side by which an outlier is recognised."""

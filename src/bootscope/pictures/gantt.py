@@ -103,8 +103,7 @@ def _row(
 
 
 def _places(canvas: Canvas, scale: axis.Axis, marks: Sequence[Mark]) -> list[tuple[Mark, float, int]]:
-    """The positions of the names of marks: position and line, without overlap. Names that do not fit are left
-    out."""
+    """The positions of the names of marks: position and line. Names that do not fit are left out."""
     free = [float("-inf")] * 3
     found = []
     for mark in sorted(marks, key=lambda m: m.at_ns):

@@ -185,8 +185,7 @@ def _bounds(trace: Trace) -> Iterator[str]:
 
 
 def _pictures(subject: Subject) -> tuple[dict[str, str], str]:
-    """The picture of the page, and for a run of several boots also the phases of one; the notes to put
-    below."""
+    """The picture of the page, and for a run of several boots also the phases of one; the notes below."""
     first, notes = _inset(subject, draw.default(subject))
     found = {"picture": first, "phases": ""}
     last = subject.boots[-1]

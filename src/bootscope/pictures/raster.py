@@ -53,8 +53,7 @@ def size_of(svg: str) -> tuple[int, int]:
 
 
 def png(svg: str, title: str, scale: int = 1) -> bytes:
-    """The picture as PNG, `scale` times as wide and high in pixels. Raises UserError if these are too many
-    pixels."""
+    """The picture as PNG, `scale` times as wide and high. Raises UserError if these are too many pixels."""
     width, height = size_of(svg)
     if width * height * scale * scale > MOST_PIXELS:
         raise UserError(

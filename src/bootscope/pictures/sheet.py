@@ -68,8 +68,7 @@ def legend(canvas: Canvas, entries: Iterable[tuple[str, str]]) -> None:
 
 
 def end(canvas: Canvas, notes: Iterable[str], title: str) -> str:
-    """The picture as SVG, with notes on what is left out and shown, and the program's name, below its
-    content."""
+    """The picture as SVG; below its content are notes on what is left out and shown, and the program."""
     told = [words for bound, words in _BOUNDS.items() if bound in canvas.bounds]
     lines = ["; ".join(told), *notes, f"bootscope {__version__}"]
     canvas.y += 10

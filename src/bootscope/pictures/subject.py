@@ -43,7 +43,7 @@ class Boot:
 
     @property
     def _end(self) -> tuple[str, int] | None:
-        """The milestone that ends it, as `show` has it: the one that it was for, or, without phases, the last
+        """The milestone that ends it, as in `show`: the one that it was for, or, without phases, the last
         one."""
         known = self.trace.known_milestones()
         if self.until in known:

@@ -27,8 +27,7 @@ FLAME_COLOURS = 5
 
 @dataclass(frozen=True)
 class Theme:
-    """Name of a colour -> the colour as #rrggbb. `paper` is the background, `ink` and `quiet` are for
-    text."""
+    """Name of a colour -> #rrggbb. `paper` is the background, `ink` and `quiet` are for text."""
 
     name: str
     colours: Mapping[str, str]

@@ -60,8 +60,7 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
 
 
 def _rows(tracks: Sequence[Track], scale: axis.Axis) -> tuple[list[tuple[Track, list[Bar]]], int]:
-    """The bars of each track, and within how many pixels neighbours are merged: as few as keep the picture
-    small."""
+    """The bars of each track, and within how many pixels neighbours are merged to keep the picture small."""
     for grain in _GRAINS:
         coarse = axis.Axis(scale.low_ns, scale.high_ns, scale.left / grain, scale.right / grain)
         found = [(track, bars(coarse.x, track)) for track in tracks]

@@ -87,8 +87,7 @@ class Platform:
             raise told from error
 
     def refused(self, status: int, said: str, *, missing: bool) -> UserError | None:
-        """The error for a token that is invalid or lacks the permission, or for a request that is
-        `missing`."""
+        """The error for a token that is invalid or lacks permission, or for a request that is `missing`."""
         raise NotImplementedError
 
 

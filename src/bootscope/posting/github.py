@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comments on pull requests of GitHub (https://docs.github.com/rest/issues/comments): each of these is an
-issue."""
+"""Comments on pull requests of GitHub (https://docs.github.com/rest/issues/comments): each is an issue."""
 
 from __future__ import annotations
 

@@ -59,8 +59,7 @@ class BusyError(ToolError):
 
 
 def secret_of(environ: Mapping[str, str], *names: str, hint: str) -> Secret:
-    """The first of these variables that is set. Raises UserError if none is, or its value cannot be a
-    token."""
+    """The first of these variables that is set. Raises UserError if none is, or it cannot be a token."""
     name = next((name for name in names if environ.get(name, "").strip()), "")
     if not name:
         raise UserError(f"{' or '.join(names)} is not set", hint=hint)

@@ -81,8 +81,7 @@ class Configs(Inputs):
         return related(self.tree, *self.sides, list(self.differing), self.set_too)
 
     def moved(self, units: Sequence[Unit], before: StoredRun, after: StoredRun) -> tuple[str, ...]:
-        """The symbols whose values differ between the configurations of two boots, without those of the
-        units."""
+        """The symbols that differ between the configurations of two boots, without those of the units."""
         own = {words.partition(":")[0] for unit in units for words in (unit.words, *unit.more)}
         found = changed(*(_of_run(self.store, run) for run in (before, after)))
         return tuple(f"{name}: {told}" for name, told in found.items() if name not in own)

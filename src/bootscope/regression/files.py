@@ -33,8 +33,7 @@ _OVERLAY = "overlay"
 
 @dataclass(frozen=True)
 class Files(Inputs):
-    """The files of two folders, used in place of a system's overlay. `cache`: where combinations are
-    composed."""
+    """The files of two folders, in place of a system's overlay. `cache`: where combinations are composed."""
 
     option: ClassVar[str] = "--files"
     noun: ClassVar[tuple[str, str]] = ("file", "files")
@@ -78,7 +77,7 @@ class Files(Inputs):
 
     @contextlib.contextmanager
     def system(self, chosen: Chosen) -> Iterator[LoadedSystem]:
-        """The system with the files of a combination as its overlay; paths that the combination lacks are
+        """The system with a combination's files as its overlay; paths that the combination lacks are
         removed."""
         from_bad = self.names(chosen)
         with self.cache.workspace() as work:
@@ -158,8 +157,8 @@ def files(loaded: LoadedSystem, given: tuple[str, str], cache: Cache, work: Path
 
 
 def _told(old: Item | None, new: Item | None, was_folder: bool, is_folder: bool) -> str:
-    """The change of a path, in words; empty for a folder that only gets its first files, or loses its
-    last."""
+    """The change of a path, in words; empty for a folder that only gets its first, or loses its last
+    files."""
     if (
         (old is None or old.kind == FOLDER)
         and (new is None or new.kind == FOLDER)

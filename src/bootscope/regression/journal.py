@@ -4,10 +4,6 @@
     bisects/SYSTEM-KEY.jsonl      KEY depends on what is searched and what is measured
 
 An interrupted or killed bisection continues from there with `--resume`.
-
-    bisects/SYSTEM-KEY.jsonl      the key is of what is searched, and what is measured
-
-Interrupted or killed, it goes on from there with `--resume`.
 """
 
 from __future__ import annotations

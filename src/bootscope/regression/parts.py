@@ -35,8 +35,7 @@ Parts = Mapping[str, Part]
 
 
 def parts_of(loaded: LoadedSystem, bench: Bench) -> dict[str, Part]:
-    """All sources of a system except the packages of its root. Raises ToolError for one that cannot be
-    fetched."""
+    """All sources of a system except its root's packages. Raises ToolError for one that cannot be fetched."""
     root = packaged_root(loaded.system)
     wanted = [each for each in wanted_sources(loaded) if each.name != root]
     found = sources.fetch_all(wanted, bench.cache, bench.progress)

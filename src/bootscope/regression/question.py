@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bisection looks for: which figure of a boot, how much counts, and whether the two ends differ by
-that."""
+"""What a bisection looks for: which figure of a boot, how much counts, and whether the ends differ so
+much."""
 
 from __future__ import annotations
 

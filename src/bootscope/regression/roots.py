@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of a root file system, or of a part of it, that the user gives: a folder, an archive, an
-image."""
+"""The content of a root file system, or of a part of it, from a folder, an archive or an image."""
 
 from __future__ import annotations
 

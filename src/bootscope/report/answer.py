@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer at the top of a report: where the time goes, and what to do first. Texts may come from a
-board."""
+"""The answer at the top of a report: where the time goes, what to do first. Texts may come from a board."""
 
 from __future__ import annotations
 

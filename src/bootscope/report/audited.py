@@ -102,7 +102,7 @@ def counted(out: Console, found: CountedCosts | None, run: str) -> None:
 
 
 def pitfalls(out: Console, seen: FoundPitfalls, everything: bool) -> None:
-    """Pitfalls that the system is in; with `everything` also their evidence, and those that only a person can
+    """Pitfalls that the system is in; with `everything` also the evidence, and those for a person to
     judge."""
     # What the table above says already is not repeated.
     shown = [w for w in seen.warnings if everything or not w.technique]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a bisection: for the terminal, as JSON, and as a text to paste. Commits' texts are
+"""The result of a bisection: for the terminal, as JSON, and as text to paste. Commits' texts are
 untrusted."""
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _WIDE = 160
 
 @dataclass(frozen=True)
 class Shown:
-    """A culprit with the differences between the boots without and with it, and what else the tree's tools
+    """A culprit with the differences of the boots without and with it, and what else the tree's tools
     changed."""
 
     culprit: Culprit

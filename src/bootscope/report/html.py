@@ -49,8 +49,7 @@ MAX_POINTS = 100_000
 
 
 def _console(lines: Sequence[tuple[int, str, str]], begin_ns: int, total_ns: int) -> list[dict[str, object]]:
-    """Console lines, given as (time, phase, text), with the gap before each; gaps count from `begin_ns`
-    on."""
+    """Console lines, given as (time, phase, text), with the gap before each, counted from `begin_ns`."""
     before = [begin_ns, *(at_ns for at_ns, _, _ in lines)]
     return [
         {

@@ -107,8 +107,7 @@ def _dots(boots: SampleSet, scale: _Scale, described: Description) -> list[dict[
 
 
 def _boxes(boots: SampleSet) -> list[dict[str, object]]:
-    """The phases: minimum, lower quartile, median, upper quartile, maximum, each phase on a scale of its
-    own."""
+    """The phases: minimum, lower quartile, median, upper quartile, maximum, each phase on its own scale."""
     phases = [q for q in boots.quantities() if q.kind == PHASE]
     told = [(q, describe(boots.values(q), boots.step_ns)) for q in phases]
     return [

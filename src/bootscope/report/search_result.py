@@ -19,8 +19,7 @@ _table = partial(make_table, header_style="bold")
 
 
 def show(out: Console, a: Result) -> None:
-    """Prints the steps, what was refused, what each technique is worth, phases, the lower bound, the Pareto
-    list."""
+    """Prints the steps, what was refused, what each is worth, phases, the lower bound, the Pareto list."""
     _steps(out, a)
     _refused(out, a)
     _worths(out, a)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of a report's page: boots with what their caller knows of them, and what is shown above
-them."""
+"""The content of a report's page: boots with what their caller knows of them, and what is above them."""
 
 from __future__ import annotations
 

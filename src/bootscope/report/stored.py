@@ -65,8 +65,7 @@ def boot_of(store: Store, name: str | None, core: Core | None = None) -> tuple[s
 
 
 def one_boot(run: Run, number: int | None, core: Core | None) -> View | SeenBoot:
-    """A boot of a run; with `core`, with the times it would take on it. Raises UserError if it was not
-    emulated."""
+    """A boot of a run; with `core`, as on that core. Raises UserError if it was not emulated."""
     if isinstance(run, Recording):
         return run.boot(number, core)
     if core:
@@ -141,8 +140,7 @@ def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
 
 
 def until_of(store: Store, boot_id: str) -> str:
-    """The milestone that a boot of a real board was for; empty for other boots, and for those that did not
-    reach it."""
+    """The milestone that a boot of a real board was for; empty for others, and if it was not reached."""
     run_id, _, number = boot_id.rpartition("/")
     run = run_of(store, run_id)
     return "" if isinstance(run, Recording) else run.boot(int(number)).until

@@ -36,8 +36,7 @@ class ComparedStep:
 
     @property
     def own_change_ns(self) -> int | None:
-        """What it changed here in the quantity that the published figure is of: the boot, or functions in
-        it."""
+        """Its change here of what the published figure is of: the boot, or functions in it."""
         if not self.step.functions:
             return self.boot_change_ns
         if self.boot_change_ns is None or not self.result or not self.before:

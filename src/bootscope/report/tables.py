@@ -24,8 +24,7 @@ _WIDEST = 10_000
 
 
 class FittedTable(Table):
-    """A table without lines that fits its terminal. `spare` are headings of columns to drop; the first goes
-    first."""
+    """A table without lines that fits its terminal. `spare` are headings of columns to drop, in order."""
 
     def __init__(self, spare: Sequence[str], header_style: str, *, show_header: bool = True) -> None:
         super().__init__(box=None, pad_edge=False, header_style=header_style, show_header=show_header)
@@ -126,8 +125,7 @@ def _needed(
 
 
 def _shared(needs: Sequence[Measurement], width: int) -> list[int]:
-    """The widths of columns: each its minimum, and an equal share of the remaining width up to its
-    maximum."""
+    """The widths of columns: each its minimum, and an equal share of the rest up to its maximum."""
     found = [need.minimum for need in needs]
     left = max(0, width - _sum(found))
     wanting = sorted(range(len(needs)), key=lambda at: needs[at].span)

@@ -39,8 +39,7 @@ def passed(time_ns: int) -> str:
 
 
 def announced(workload: Workload) -> str:
-    """What will be built and about how long it takes, in one sentence; empty if nothing takes noticeable
-    time."""
+    """What will be built and about how long it takes, in a sentence; empty if it takes no noticeable time."""
     if not workload.programs:
         return f"will fetch {listed(workload.fetched)}" if workload.fetched else ""
     objects = f"about {workload.units:,} objects" if workload.units else ""

@@ -109,8 +109,7 @@ def kept_figure(store: Store, run: Summary) -> Figure | None:
 
 
 def _made_by(run: Path) -> str:
-    """A hash of the program and of the run's description, to which milestones may be added; empty if
-    unknown."""
+    """A hash of the program and of the run's description, which may get milestones; empty if unknown."""
     described = [run / name for name in (RUN, MEASURED, IMPORT) if (run / name).exists()]
     program = program_id()
     with contextlib.suppress(OSError):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench: builds a system, boots it, and keeps the recording; a system that was measured is not measured
-again."""
+"""The bench: builds, boots and records systems, and does not measure again what it has measured."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ class Bench:
 
     @property
     def hands(self) -> int:
-        """How many systems may be worked on at the same time; 0: one build, and as many boots as are asked
-        for."""
+        """How many systems may be worked on at once; 0: one build, and as many boots as are asked for."""
         return self.executor.hands
 
     @property
@@ -77,9 +75,6 @@ class Bench:
 
         Boots here are exact: the same images on the same board give the same recording. One that did not
         reach its milestone is kept too, since it would fail in the same way again.
-
-        A boot here is exact, so that the same images on the same board give the same recording; one that
-        did not reach its milestone is kept too, as that would be seen again.
         """
         board = board or load_board(loaded.system.board)
         order = self._order(loaded, board, until or default_until(loaded.system), 1)

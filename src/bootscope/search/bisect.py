@@ -71,7 +71,7 @@ class Bisection(Generic[T]):
 
     def _halves(self, items: Sequence[T], outcome: Attempt) -> bool:
         # Where parts are tried again, an odd one goes with the first half: journals were written in that
-        # order.
+        # Where parts are tried again, an odd one goes with the first half, as in existing journals.
         middle = (len(items) + self.repeats) // 2
         first, second = items[:middle], items[middle:]
         outcome_of_first = self.attempt(first)

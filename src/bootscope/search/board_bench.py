@@ -168,7 +168,7 @@ class _Turns:
         return self._pair()
 
     def _missed(self) -> tuple[str, ...]:
-        """The changes that the variant's build did not take, except those that the base's build did not take
+        """The changes that the variant's build did not take, without those that the base's did not take
         either."""
         shop = self.bench.shop
         there = shop.make(self.base).missed
@@ -238,7 +238,7 @@ class _Turns:
         for _ in range(max(left, 1)):
             info = run.boot(bench.observer)
             if not info.complete and key not in self.came:
-                # A board may fail to boot once; twice in a row, without a good boot before, is the variant's
+                # A board may fail to boot once; twice in a row, with no good boot before, is the variant's
                 # fault.
                 info = run.boot(bench.observer)
                 if not info.complete:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bench of a real board remembers: comparisons of the same variants that were measured in the same way
-before."""
+"""What a bench of a real board remembers: comparisons that were measured before in the same way."""
 
 from __future__ import annotations
 

@@ -70,8 +70,7 @@ class BoardVerdict(Verdict):
 
 
 def board_verdict(store: Store, pair: Pair, deploys: bool) -> BoardVerdict:
-    """The verdict on two variants; `deploys`: whether anything other than the build puts images onto the
-    board.
+    """The verdict on two variants; `deploys`: whether anything but the build puts images onto the board.
 
     Raises UserError when a recording is damaged.
     """

@@ -75,8 +75,7 @@ class EmulatedBench(Bench[ExactVerdict]):
         def look() -> tuple[Finding, ...]:
             known = facts(bench.store, view(bench.store, bench.store.load(run_id)), bench.cache)
             found = audit(known).findings
-            # Techniques that only the build of an image or package can carry out are left to the audit as
-            # advice.
+            # What only the build of an image or package can carry out is left to the audit as advice.
             return tuple(f for f in found if not any(prebuilt(f.change, known)))
 
         return self.scheduler.journal.findings(run_id, look)

@@ -181,8 +181,7 @@ class Bench(Protocol[V]):
         """
 
     def take_out(self, accepted: Changes, name: str, ahead: Ahead) -> Worth[V] | None:
-        """What an accepted technique is worth beside the others; None if the others cannot be combined
-        without it."""
+        """What an accepted technique is worth; None if the others cannot be combined without it."""
 
     def experiment_line(self, e: Experiment[V]) -> str:
         """An experiment in a line."""

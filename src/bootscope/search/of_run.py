@@ -19,8 +19,7 @@ def techniques_of_run(store: Path, name: str) -> list[str]:
 
     Raises UserError for a run whose techniques are not known.
     """
-    # A run's id begins with its time, unlike a technique's: only for a run's id is the store read, or
-    # created.
+    # Only a run's id begins with its time: for other names the store is neither read nor created.
     if not _RUN.match(name):
         return []
     runs = Store(store)

@@ -47,8 +47,7 @@ def keeping(accepted: Mapping[str, Change], capabilities: Iterable[str]) -> dict
 
 
 def measure_keepers(search: EmulatedSearch) -> None:
-    """For each lost capability, boots the result without the techniques that take it away; until time is
-    over."""
+    """For each lost capability, boots the result without what takes it away; until time is over."""
     bench = search.bench
     left = [keeping(search.accepted, [ability]) for ability in loses(search.accepted)]
     while left and time.monotonic() < search.deadline:

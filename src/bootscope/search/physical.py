@@ -115,8 +115,7 @@ class PhysicalBench(Bench[BoardVerdict]):
         return Worth(name, found, "; ".join(found.faults), found.no_slower)
 
     def variant(self, accepted: Iterable[str]) -> Variant:
-        """The tree with the accepted techniques. Raises UserError when these cannot be combined or
-        written."""
+        """The tree with the accepted techniques. Raises UserError if these conflict or cannot be written."""
         return self.pairs.shop.variants.of(in_order(accepted))
 
     def measured(self, base: Variant, variant: Variant) -> BoardVerdict:

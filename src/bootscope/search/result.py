@@ -65,8 +65,7 @@ class Result:
 
     @property
     def refused(self) -> tuple[Experiment[ExactVerdict], ...]:
-        """Experiments whose techniques were refused, the last one of each; without those accepted at another
-        time."""
+        """The last experiment of each set of refused techniques; without those accepted at another time."""
         taken = {name for e in self.search.experiments if e.accepted for name in e.techniques}
         last = {e.techniques: e for e in self.search.experiments if not e.accepted and not e.halved}
         return tuple(e for names, e in last.items() if not taken & set(names))

@@ -48,8 +48,7 @@ class Scheduler:
         self._hints: list[str] = []
         self._closed = False
         self._changed = threading.Condition()
-        # Daemons: however the process ends, it does not wait for them, and the programs they started die with
-        # it.
+        # Daemons: however the process ends, it does not wait for them, and their programs die with it.
         structs.ready()
         both: Sequence[int] = (WAITING, BUILT)
         each = [both] * bench.hands if bench.hands else [both[:1], *[both[1:]] * self.boots]
@@ -122,7 +121,7 @@ class Scheduler:
             self._changed.notify_all()
 
     def _key_if_planned(self, candidate: Candidate) -> str:
-        """The key of a candidate; empty if its steps cannot be planned: that error is raised when it is asked
+        """The key of a candidate; empty if its steps cannot be planned, which is an error once it is asked
         for."""
         try:
             return self.bench.key(candidate.loaded)

@@ -64,8 +64,7 @@ class Search(Generic[V]):
     _again: set[str] = field(default_factory=set)
 
     def run(self) -> bool:
-        """Searches until the goal is reached, the time is over, or nothing is left; returns False when the
-        bench failed.
+        """Searches until the goal is reached, or time or techniques run out; False when the bench failed.
 
         Raises UserError when the system itself does not boot, and as the bench does.
         """
@@ -109,8 +108,7 @@ class Search(Generic[V]):
             raise Over("the time allowed is over")
 
     def open(self, seen: V | None = None) -> list[Finding]:
-        """What applies to the system as it stands, or to that of the verdict `seen`, and has not been
-        tried."""
+        """What applies to the system as it stands, or to that of `seen`, and has not been tried."""
         found = self.bench.findings(seen or self.now)
         return [f for f in found if self._untried(f) and self.goal.allows(f)]
 
@@ -135,8 +133,7 @@ class Search(Generic[V]):
         return Attempt(made.refusal, final=True)
 
     def _named(self, trial: Sequence[Finding], made: Experiment[V]) -> tuple[int, ...]:
-        """Positions of findings to try alone: those whose symbols Kconfig refused, so that no search for them
-        is needed."""
+        """Positions of findings to try alone: those whose symbols Kconfig refused, found without a search."""
         found = [n for n, f in enumerate(trial) if _sets(f.change, _symbols(made))]
         if len(found) == len(trial):
             return ()

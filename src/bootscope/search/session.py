@@ -97,8 +97,7 @@ def search_emulated(
 
 
 def _beside(first: EmulatedSearch, options: Options, worths: list[Worth[ExactVerdict]]) -> Result:
-    """The same search for a system that keeps some capabilities: begins with what the first one's result may
-    keep.
+    """The same search for a system that keeps some capabilities: begins with what may stay of the first.
 
     What was refused is tried again only if it was tried on something that is gone now, or refused because of
     it.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of runs, which take seconds to make: the most recent ones are kept, and only a few are made at a
-time."""
+"""Pages of runs, which take seconds to make: the last ones are kept, and only a few are made at a time."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may see the pages: requests with a token in a header, or with a cookie that a browser gets for a
-one-time code.
+"""Who may see the pages: a token in a header, or a cookie that a browser gets for a one-time code.
 
 A code is part of an address, and addresses end up in histories and logs; so a code works only once, and the
 cookie that it gives is another secret. All of them end with the server.

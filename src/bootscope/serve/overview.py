@@ -54,7 +54,7 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
 
 
 def state_of(found: Sequence[Known], searches: Mapping[str, bool | None]) -> str:
-    """A mark of everything that the list may show of runs and searches: it differs when any of that has
+    """A mark of everything that the list shows of runs and searches: it differs when any of that has
     changed."""
     told = [
         (each.run.run_id, each.run.boots, each.run.complete, each.run.ended, each.pending, dict(each.labels))
@@ -85,7 +85,7 @@ def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def fitting(found: Sequence[Known], asked: Mapping[str, str]) -> tuple[list[Listed], int]:
-    """The requested runs, oldest first, with what is known of them; and how many of them are still being
+    """The requested runs, oldest first, with their figures; and how many of these are still being
     computed."""
     pairs = [(known, row_of(known)) for known in found]
     wanted = {row.run_id for row in chosen([row for _, row in pairs], Wanted.of(asked))}

@@ -34,8 +34,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Plot:
-    """Points with their positions in the drawing; marks of both axes; series with the numbers of their
-    colours."""
+    """Points with their positions in the drawing; marks of both axes; series with their colour numbers."""
 
     points: list[dict[str, object]] = field(default_factory=list)
     across: list[tuple[float, str]] = field(default_factory=list)

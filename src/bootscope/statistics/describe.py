@@ -16,7 +16,7 @@ OUTLIER_SCORE = 3.5
 LEAST_PERCENT = 97
 """The least confidence of a median's interval; the same as for a difference (shift.py)."""
 DRIFT_P = 0.01
-"""A trend is reported when its p value is at most this: it is a warning beside the verdict and should be
+"""A trend is reported when its p value is at most this: a warning beside the verdict, which should be
 rare."""
 _FEWEST_FOR_OUTLIERS = 3
 _FEWEST_FOR_DRIFT = 6
@@ -77,8 +77,7 @@ def describe(values: Sequence[int], step_ns: int = 0) -> Description:
 
 
 def median(values: Sequence[int]) -> int:
-    """The middle value, or the mean of the two middle values, rounded down. Raises ValueError for no
-    values."""
+    """The middle value, or the mean of the middle two, rounded down. Raises ValueError for no values."""
     if not values:
         raise ValueError("no values have no median")
     ordered, half = sorted(values), len(values) // 2

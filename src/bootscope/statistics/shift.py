@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far one sample is from another, with the interval that the data allow, and whether the difference is
-shown."""
+"""How far one sample is from another, with its confidence interval, and whether a difference is shown."""
 
 from __future__ import annotations
 
@@ -28,8 +27,7 @@ RANKS, STUDENT = "rank test (Mann-Whitney)", "t test (Welch), 2 degrees of freed
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """The shift from `a` to `b`: the best estimate, the ends of the interval, the p value, the test's
-    name."""
+    """The shift from `a` to `b`: best estimate, ends of the interval, p value, the test's name."""
 
     shift_ns: int
     low_ns: int
@@ -96,8 +94,7 @@ def variance(values: Sequence[int]) -> float:
 
 
 def standard_error(a: Sequence[int], b: Sequence[int], step_ns: int) -> float:
-    """Of the difference of the means, in ns; no value is taken to be more accurate than its stamp's
-    resolution."""
+    """Of the difference of the means, in ns; no value is more accurate than its stamp's resolution."""
     floor = step_ns**2 / 12
     return math.sqrt(sum(max(variance(x), floor) / len(x) for x in (a, b)))
 

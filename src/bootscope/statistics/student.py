@@ -10,8 +10,7 @@ _NORMAL_975 = NormalDist().inv_cdf(0.975)
 
 
 def student_limit(alpha: float) -> float:
-    """The t value that is exceeded on both sides together with probability `alpha`, for 2 degrees of
-    freedom."""
+    """The t value exceeded on both sides together with probability `alpha`, for 2 degrees of freedom."""
     c = 1 - alpha
     return c * math.sqrt(2 / (1 - c * c))
 

@@ -24,8 +24,7 @@ _OF_RECORDINGS: tuple[Callable[[RecordedBoot], Iterator[Culprit]], ...] = (
 
 
 def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
-    """The culprits of the boot in `known`; `trace` is what logs other than the console tell of it, on one
-    clock.
+    """The culprits of the boot in `known`; `trace` is what logs beside the console tell of it, on one clock.
 
     In a recording of an emulated board each nanosecond belongs to at most one of them. A log gives only
     bounds.

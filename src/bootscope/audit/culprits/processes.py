@@ -42,8 +42,7 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
 
 
 def _programs(boot: RecordedBoot) -> Iterator[tuple[Task, Own]]:
-    """Tasks that execute programs, with the time that the critical path spent in them outside of initcalls
-    and probes."""
+    """Tasks that execute programs, with the critical path's time in them outside of initcalls and probes."""
     for task, steps in by_task(boot.ground.steps).items():
         began_ns = task.execs[0].at_ns if task.execs else task.start_ns
         if task.idles or task.kernel or (task.pid == 1 and not task.execs):

@@ -48,8 +48,7 @@ class RecordedBoot:
     ground: Ground
 
     def without_devices(self, culprit: Culprit) -> Culprit:
-        """The same without the time that storage and console took in its stretch, which is counted
-        elsewhere."""
+        """The same without the time of storage and console in its stretch, which is counted elsewhere."""
         ends = (culprit.start_ns, culprit.end_ns)
         storage_ns, console_ns = self.evidence.ledger.devices(*(index_at(self.evidence, ns) for ns in ends))
         return replace(culprit, cost_ns=max(0, culprit.cost_ns - storage_ns - console_ns))
@@ -61,8 +60,8 @@ class RecordedBoot:
 
     @cached_property
     def own(self) -> dict[Call, Own]:
-        """Steps of boot loaders, initcalls, probes and the countdown, each with what the critical path spent
-        in it."""
+        """Steps of boot loaders, initcalls, probes and the countdown, with the critical path's time in
+        each."""
         found: dict[Call, Own] = defaultdict(Own)
         kinds, waits_for_key = {*LOADER_KINDS, *KERNEL}, set(self.countdown)
         for task, steps in by_task(self.ground.steps).items():
