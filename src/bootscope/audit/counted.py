@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What caches, memory and the clock of a core cost a boot, where that was counted: phases with caches off,
-and what a faster memory or core, or code that lies closer together, would be worth.
+"""What caches, memory and the clock of a core cost a boot, if that was counted: phases with caches off, and
+what a faster memory or core, or code placed closer together, would save.
 
-No two of these are of different time, nor of other time than an audit's findings: they are other ways to look
-at the same boot.
+The costs overlap each other and an audit's findings: they are other views of the same boot time.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from bootscope.timeline.core_time import Timing
 from bootscope.timeline.model import Timeline
 
 FASTER = "1.25x"
-"""What a memory and a clock are said to be worth for: a quarter faster."""
+"""The factor for a faster memory and a faster clock: a quarter faster."""
 SMALL = 500
-"""What takes less than this part of a boot is left out."""
+"""Costs below one 500th of a boot are left out."""
 _PS = 1000
 _DATA = (Count.UNCACHED_LOAD, Count.UNCACHED_STORE)
 _CODE = (Count.UNCACHED_FETCH,)
@@ -39,9 +38,8 @@ _UNPACKS = "decompress"
 
 @dataclass(frozen=True)
 class Cost:
-    """Something that was counted. `most_ns`: what it costs, or what a change can save at most. `saving_ns`:
-    what `what_if` saves, by the model; None where its caches were not counted, so that only the bound is
-    known."""
+    """A cost that was counted. `most_ns`: what it costs, or what a change can save at most. `saving_ns`: what
+    `what_if` saves, by the model; None if its caches were not counted, so that only the bound is known."""
 
     technique: str
     what: str
@@ -52,7 +50,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class CountedCosts:
-    """What was counted of a boot on a core; `total_ns` is the boot there."""
+    """The counted costs of a boot on a core; `total_ns` is the length of the boot there."""
 
     core: str
     total_ns: int
@@ -61,13 +59,13 @@ class CountedCosts:
 
 
 def passes(seen: View) -> str:
-    """What counts a boot has, as a text that changes with them."""
+    """Which counts a boot has, as a text that differs when they do."""
     return ",".join(sorted(name for boot in seen.run.boots for name in counted.kept(boot.path)))
 
 
 def counted_costs(seen: View) -> CountedCosts | None:
-    """What was counted for the core that a boot is looked at with, else for the only one that its run was
-    counted for; None where nothing was counted."""
+    """The costs counted for the core that a boot is looked at with, otherwise for the only one that its run
+    was counted for; None if nothing was counted."""
     core = seen.core or core_counted(seen.run)
     timing = find_timing(seen.run, seen.boot, core) if core else None
     if core is None or timing is None:
@@ -103,7 +101,7 @@ class _Counted:
         return self.now.total_ns - self._on(timing).total_ns if timing else None
 
     def caches_off(self) -> Iterator[Cost]:
-        """Phases of boot loaders and of unpacking in which accesses go past caches that are off."""
+        """Phases of boot loaders and of unpacking with accesses that bypass caches because these are off."""
         prices = self._timing.price
         for phase, counts in self._sums(lambda address: True):
             if phase not in (*LOADER_PHASES, _UNPACKS):
@@ -117,7 +115,7 @@ class _Counted:
                     yield Cost("hw-cache-config", what, ns, self._saving_ns(change), change)
 
     def faster(self) -> Iterator[Cost]:
-        """A memory and a core that are faster by as much."""
+        """A memory and a core that are faster by FASTER."""
         memory_ns = sum(phase.memory_ns or 0 for phase in self.now.phases)
         issue_ns = sum(phase.issue_ns - (phase.clocked_ns or 0) for phase in self.now.phases)
         for technique, change, what, most_ns in (
@@ -133,7 +131,7 @@ class _Counted:
             yield Cost(technique, what, most_ns, self._saving_ns(change), change)
 
     def layout(self) -> Iterator[Cost]:
-        """Code of the kernel that was in no first cache, or was not foreseen."""
+        """Kernel code that missed the first cache, or whose branches were mispredicted."""
         first, prices = self._board.arch.kernel.first_address, self._timing.price
         sums = [counts for _, counts in self._sums(lambda address: address >= first)]
         times = [sum(counts[kind] for counts in sums) for kind in _LAYOUT]
@@ -143,7 +141,7 @@ class _Counted:
         yield Cost("kernel-branch-locality", what, ns, None, "")
 
     def _sums(self, wanted: Callable[[int], bool]) -> Iterator[tuple[str, list[int]]]:
-        """Phase and what was counted in blocks whose address is wanted."""
+        """Each phase with the sums of its counts in the blocks whose address is wanted."""
         found = self._timing.counted
         for phase, blocks in zip(found.info.phases, found.parts, strict=True):
             inside = [block.counts for block in blocks if wanted(block.address)]

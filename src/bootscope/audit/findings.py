@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit: which techniques apply to a system, what each is worth on its boot, and why; and of which only
-one can be in it."""
+"""The audit: which techniques apply to a system, what each saves on its boot, and why; and which of them
+exclude each other."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from bootscope.techniques.model import Recipe, Technique, techniques
 
 @dataclass(frozen=True)
 class Finding:
-    """A recipe of a technique that applies. `saving_ns` is predicted from the boot; None where that cannot
-    be done without trying. `evidence` says evidence in the boot, `assumptions` what the prediction takes
-    for granted."""
+    """A recipe of a technique that applies. `saving_ns` is predicted from the boot; None if only a try can
+    tell. `evidence` is evidence in the boot, `assumptions` are those of the prediction."""
 
     technique: Technique
     recipe: str
@@ -35,25 +34,25 @@ class Finding:
     evidence: str
     assumptions: tuple[str, ...] = ()
     change: Change = field(default_factory=Change)
-    """The recipe's change with what this boot tells filled in (see compose.py)."""
+    """The recipe's change with the values of this boot filled in (see compose.py)."""
     made: str = ""
-    """Of an image that is built already: ON_IMAGE or BY_BUILD; empty for other systems."""
+    """For a prebuilt image: ON_IMAGE or BY_BUILD; empty for other systems."""
 
     @property
     def spec(self) -> str:
-        """How `bootscope try` calls it."""
+        """The name that `bootscope try` uses."""
         return title(self.technique, self.recipe)
 
 
 Group = tuple[Finding, ...]
-"""A finding with its alternatives behind it."""
+"""A finding followed by its alternatives."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """`findings` with the largest predicted saving first, then those without a prediction in the order of
-    the boot; `not_for_us` maps the others that bootscope carries out to the reason why they do not apply,
-    `unknown` to what would have to be known to tell."""
+    """`findings` has the largest predicted saving first, then those without a prediction in the order of the
+    boot; `not_for_us` maps the other techniques that bootscope carries out to the reason why they do not
+    apply, `unknown` to what would have to be known to decide."""
 
     findings: tuple[Finding, ...]
     not_for_us: dict[str, str]
@@ -81,15 +80,15 @@ def audit(facts: Inventory) -> Audit:
 
 
 def _other_goal(recipe: Recipe) -> str:
-    """Why a recipe is not for making this system's boot shorter; empty for all but those that are for one
-    milestone, and those that are other hardware."""
+    """Why a recipe is not for making this system's boot shorter, if it is for one milestone only or is other
+    hardware; empty for all others."""
     if APART in str(recipe.change.settings.get("board", "")):
         return "it is a hardware change: try it"
     return f"it only makes {recipe.milestone} earlier: try it" if recipe.milestone else ""
 
 
 def ruled_out(found: Audit, facts: Inventory) -> frozenset[str]:
-    """Ids of the techniques that this system cannot use, or of which no recipe would change anything."""
+    """Ids of the techniques that this system cannot use, or whose recipes would all change nothing."""
     open_to = {f.technique.id for f in found.findings} | {word_name(spec) for spec in found.unknown}
     return frozenset(
         t.id
@@ -99,7 +98,7 @@ def ruled_out(found: Audit, facts: Inventory) -> frozenset[str]:
 
 
 def groups(findings: Iterable[Finding]) -> list[Group]:
-    """Findings with their alternatives behind them, in the order in which they are given: the best first."""
+    """Findings followed by their alternatives, in the order given: the best first."""
     found: list[list[Finding]] = []
     for finding in findings:
         group = next((g for g in found if _instead(g[0], finding)), None)
@@ -111,17 +110,17 @@ def groups(findings: Iterable[Finding]) -> list[Group]:
 
 
 def _instead(best: Finding, other: Finding) -> bool:
-    """Whether `other` is an alternative to `best`: it cannot be there beside it, or is predicted by the same
+    """Whether `other` is an alternative to `best`: the two exclude each other, or are predicted by the same
     change of the boot."""
     recipes = (best.technique.recipes[best.recipe], other.technique.recipes[other.recipe])
-    # What leaves something out leaves out something else each time.
+    # LEFT_OUT stands for another part of the kernel in each recipe.
     told = recipes[0].predict if LEFT_OUT not in recipes[0].predict else ()
     same = bool(told) and told == recipes[1].predict
     return same or exclude(best.spec, best.change, other.spec, other.change)
 
 
 def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
-    """Whether two techniques cannot both be in a system: one is there, or the other."""
+    """Whether two techniques cannot both be in a system."""
     one, two = word_name(spec), word_name(other)
     if one == two:
         return spec != other
@@ -129,7 +128,7 @@ def exclude(spec: str, change: Change, other: str, another: Change) -> bool:
 
 
 def predicted_ns(facts: Recorded, recipes: list[Recipe]) -> int | None:
-    """What recipes of techniques are worth together on this boot, in ns; None where that cannot be told."""
+    """What recipes of techniques save together on this boot, in ns; None if that cannot be predicted."""
     try:
         return forecast(facts, recipes).saving_ns
     except UserError:
@@ -145,12 +144,12 @@ def _finding(technique: Technique, name: str, recipe: Recipe, facts: Inventory) 
 
 
 def _prediction(recipe: Recipe, known: Inventory) -> tuple[int | None, tuple[str, ...]] | None:
-    """What a recipe is worth on the recorded boot, or as far as a log alone allows to predict it."""
+    """What a recipe saves on the recorded boot, or what can be predicted from a log alone."""
     if isinstance(known, Recorded):
         try:
             prediction = forecast(known, [recipe]) if can_be_told(recipe) else None
         except UserError as error:
-            # Not for this boot, that is; the others can be told all the same.
+            # Not predictable for this boot; the others still are.
             return None, (f"not predicted: {error.message}",)
         return (prediction.saving_ns, prediction.assumptions) if prediction else None
     found = [PREDICTED[change](known) if change in PREDICTED else None for change in recipe.predict]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recipe of a technique is worth on a recorded boot, before it is tried.
+"""What a recipe of a technique saves on a recorded boot, before it is tried.
 
-The catalogue names changes that `what-if` knows. Beside these, what a recipe only leaves out of the kernel
-is told from the kernel itself: its parts' initcalls and probes, their code that was seen running, their
-bytes in the image; and the probes of devices that a recipe takes out of the device tree.
+The catalogue names changes that `what-if` knows. Beside these, the effect of leaving parts out of the kernel
+is predicted from the kernel itself: the parts' initcalls and probes, their code that was seen running, their
+bytes in the image; and the probes of devices that a recipe removes from the device tree.
 """
 
 from __future__ import annotations
@@ -44,28 +44,28 @@ _DEFCONFIG, _NODES = "kernel.defconfig", "kernel.disabled_nodes"
 _OUT = ("n", "m")
 """Values of symbols whose code is not in the kernel's image."""
 LEFT_OUT = "left-out"
-"""In a recipe's `predict`: of all that it changes, what leaves the kernel is what counts."""
+"""In a recipe's `predict`: only what leaves the kernel counts, of all that it changes."""
 PARAMETERS = "driver-parameters"
-"""In a recipe's `predict`: what the parameters that it gives drivers come to."""
+"""In a recipe's `predict`: the effect of the parameters that it gives to drivers."""
 _ROOT = "rootfs="
 _UNIT = re.compile(r"([^/@]+)@([0-9a-f]+)$")
 
 
 def can_be_told(recipe: Recipe) -> bool:
-    """Whether there is a model for what a recipe does."""
+    """Whether there is a model of what a recipe does."""
     return bool(recipe.predict) or _leaves_out(recipe.change) or _NODES in recipe.change.settings
 
 
 def what_ifs(recipe: Recipe) -> list[str]:
-    """The changes of a recipe that `what-if` knows, and that nothing tells better here."""
+    """The changes of a recipe that `what-if` knows, without those that are predicted better here."""
     instead = (LEFT_OUT, _ROOT, PARAMETERS) if LEFT_OUT in recipe.predict else (PARAMETERS,)
     return [change for change in recipe.predict if not change.startswith(instead)]
 
 
 def forecast(facts: Recorded, recipes: Iterable[Recipe]) -> Prediction:
-    """The boot with some recipes together.
+    """Predicts the boot with several recipes together.
 
-    Raises UserError when it cannot be told, of one of them or on this boot.
+    Raises UserError when one of them cannot be predicted, at all or on this boot.
     """
     recipes = list(recipes)
     extra: list[Extra] = []
@@ -86,8 +86,8 @@ def _told(facts: Recorded, recipes: Iterable[Recipe]) -> list[str]:
 
 
 def uncounted(facts: Recorded, recipes: Iterable[Recipe]) -> Core | None:
-    """The core, with the caches that recipes give it, that :func:`forecast` needs counts of and lacks; None
-    where it lacks none, and where there is no core. Raises UserError for what such a core cannot have."""
+    """The core, with the caches that recipes give it, whose counts :func:`forecast` needs and lacks; None if
+    it lacks none, or there is no core. Raises UserError for settings that such a core cannot have."""
     view = facts.view
     changes = [change for change in _told(facts, recipes) if is_of_core(change)]
     if view.core is None or not changes:
@@ -97,7 +97,7 @@ def uncounted(facts: Recorded, recipes: Iterable[Recipe]) -> Core | None:
 
 
 def _on_core(view: View, core: Core) -> View:
-    """The same boot on a core with other caches, where these were counted. Raises UserError where not."""
+    """The same boot on a core with other caches. Raises UserError if these were not counted."""
     found = view.on_core(core) if view.on_core and find_timing(view.run, view.boot, core) else None
     if found is None:
         raise UserError("its caches were not counted for that", hint="bootscope what-if counts them")
@@ -105,7 +105,7 @@ def _on_core(view: View, core: Core) -> View:
 
 
 def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:
-    """What is told from what a change, that of a recipe, leaves out."""
+    """What is predicted from the parts that a recipe's change leaves out."""
     found: list[Extra] = []
     if LEFT_OUT in recipe.predict or _leaves_out(change):
         kinds = [name.removeprefix(_ROOT) for name in recipe.predict if name.startswith(_ROOT)]
@@ -122,7 +122,7 @@ def _extra(facts: Recorded, change: Change, recipe: Recipe) -> list[Extra]:
 
 
 def _drivers_do_less(facts: Recorded) -> Extra:
-    """The drivers that take longest have parameters by which they make and look for less."""
+    """The slowest drivers create and probe less, by their parameters."""
     effects = driver_parameters.effects(facts)
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
@@ -135,7 +135,8 @@ def _drivers_do_less(facts: Recorded) -> Extra:
 
 
 def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:
-    """Another root file system; what of the kernel's code goes is told by the symbols that are `lost`."""
+    """Another root file system; the `lost` symbols tell whether the present one's driver leaves the
+    kernel."""
 
     def add(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
         there = facts.symbol("kernel", driver_of(kind)) == "y"
@@ -147,16 +148,17 @@ def _other_root(facts: Recorded, kind: str, lost: Collection[str]) -> Extra:
 
 
 def _leaves_out(change: Change) -> bool:
-    """Whether a change does nothing but leave parts out of the kernel, or little else."""
+    """Whether a change does little or nothing beside leaving parts out of the kernel."""
     others = msgspec.structs.replace(change, kernel={}, kernel_wishes={})
     off = "n" in map(written, {**change.kernel, **change.kernel_wishes}.values())
     return (off or change.from_nothing) and others.claims().keys() <= {_DEFCONFIG}
 
 
 def _without_code(facts: Recorded, change: Change, told: bool) -> tuple[Collection[str], list[Extra]]:
-    """(symbols that go, the boot without their code): nothing where that is none and it is `told` otherwise.
+    """(symbols that go, the boot without their code); the latter is empty if no code goes and the recipe is
+    `told` by other means.
 
-    Raises UserError when that cannot be told of this kernel.
+    Raises UserError when that cannot be predicted for this kernel.
     """
     closures = facts.closures
     if closures is None:
@@ -191,7 +193,7 @@ def without_objects(
     """Takes object files out of the kernel: initcalls and probes, code seen running, and their bytes."""
     names, linked = set(lost.objects), closures.linked
 
-    @functools.cache  # few addresses are seen, and often
+    @functools.cache  # few addresses are seen, but often
     def gone(address: int) -> bool:
         piece = linked.at(address)
         return piece is not None and piece.object in names
@@ -211,8 +213,8 @@ def without_objects(
 
 
 def without_devices(nodes: Iterable[str]) -> Extra:
-    """Without the probes of devices, by their paths in the device tree, and without what the kernel says
-    of them."""
+    """Without the probes of devices, given by their paths in the device tree, and without the kernel's
+    messages about them."""
     nodes = tuple(nodes)
     names = {f"{match[2]}.{match[1]}" for node in nodes if (match := _UNIT.search(node))}
     names |= {node.rpartition("/")[2] for node in nodes if "@" not in node}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would matter in a boot of which only logs are known: one list of what takes the time and of techniques
-that save some, the largest gain first."""
+"""What matters in a boot of which only logs are known: one list of what takes the time and of techniques that
+save some, the largest gain first."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bootscope.audit.result import AuditResult
 
 TECHNIQUE = "technique"
 _NAMED = 2
-"""Alternatives that are named."""
+"""How many alternatives are named."""
 
 
 def outlook(found: AuditResult) -> list[Culprit]:
-    """The culprits, and each group of techniques with a predicted saving that is the cure of none of them."""
+    """The culprits, and each group of techniques with a predicted saving that cures none of them."""
     cures = {name for culprit in found.culprits for name in culprit.cure.techniques}
     new = (g for g in found.groups if not cures & {finding.technique.id for finding in g})
     more = [_row(group) for group in new if (group[0].saving_ns or 0) > 0]
@@ -22,7 +22,7 @@ def outlook(found: AuditResult) -> list[Culprit]:
 
 
 def without_figure(found: AuditResult) -> int:
-    """How many groups of techniques apply of which only a try can tell what they save."""
+    """How many groups of applicable techniques have savings that only a try can tell."""
     return sum(group[0].saving_ns is None for group in found.groups)
 
 

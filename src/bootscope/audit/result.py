@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit found of its subject: what takes the time, which techniques apply and pitfalls."""
+"""The result of an audit: what takes the time, which techniques apply, and pitfalls."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from bootscope.timeline.trace import Trace
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What was found; `culprits` that cost most are first. `alternatives` are places in the audit's findings,
-    the best of each group of alternatives first."""
+    """The findings of an audit; `culprits` are in order of cost, the largest first. `alternatives` are
+    indices of the audit's findings, in groups of alternatives with the best one first."""
 
     audit: Audit
     pitfalls: FoundPitfalls
     culprits: tuple[Culprit, ...]
     alternatives: tuple[tuple[int, ...], ...]
     counted: CountedCosts | None = None
-    """What caches, memory and clock cost, where that was counted."""
+    """What caches, memory and clock cost, if that was counted."""
 
     @property
     def groups(self) -> list[Group]:
-        """The findings with their alternatives behind them."""
+        """The findings followed by their alternatives."""
         return [tuple(self.audit.findings[at] for at in places) for places in self.alternatives]
 
 
 def run_audit(about: Subject) -> AuditResult:
-    """Goes through all techniques and pitfalls; of a recorded boot, what its index has is used."""
+    """Checks all techniques and pitfalls; for a recorded boot, results in its index are reused."""
     if about.seen:
         depends = f"{about.depends}, {passes(about.seen)}"
         return about.seen.kept("audit", AuditResult, lambda: look_at(about.known), depends)
@@ -47,7 +47,7 @@ def look_at(known: Inventory, trace: Trace | None = None) -> AuditResult:
     """All findings and pitfalls of a system."""
     found = audit(known)
     place = {id(finding): at for at, finding in enumerate(found.findings)}
-    # Which are alternatives is told by the whole catalogue, which takes long to read.
+    # Finding the alternatives takes the whole catalogue, which is slow to read.
     alternatives = tuple(tuple(place[id(f)] for f in group) for group in groups(found.findings))
     out = ruled_out(found, known)
     rows = tuple(_fitting(culprit, out) for culprit in culprits(known, trace))
@@ -56,6 +56,6 @@ def look_at(known: Inventory, trace: Trace | None = None) -> AuditResult:
 
 
 def _fitting(culprit: Culprit, out: Collection[str]) -> Culprit:
-    """A culprit without the techniques that are `out` of the question here."""
+    """A culprit without the techniques that are ruled `out` here."""
     left = tuple(name for name in culprit.cure.techniques if name not in out)
     return replace(culprit, cure=replace(culprit.cure, techniques=left))

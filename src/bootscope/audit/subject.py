@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit is about, as the user names it: a recording, a system, an import, or files."""
+"""The subject of an audit, as the user names it: a recording, a system, an import, or files."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ _NO_BOOT = "no timing data: no boot was given"
 
 @dataclass(frozen=True)
 class Subject:
-    """What is looked at: `title` in words, `pieces` where it came from files, `notes`; `learn` gives what is
+    """What is audited: `title` in words, `pieces` if it came from files, `notes`; `learn` returns what is
     known, `trace` is what logs tell beside their lines; `stored` logs are a run that `show` knows. `seen` is
-    the recorded boot if there is one; what follows from what is known follows from that boot, from what
-    `depends` tells, and from nothing else."""
+    the recorded boot if there is one; results depend only on that boot and on what `depends` returns."""
 
     title: str
     learn: Callable[[], Inventory]
@@ -53,7 +52,7 @@ class Subject:
 
     @cached_property
     def known(self) -> Inventory:
-        """What is known. To learn it of a recording takes seconds, and may not be needed."""
+        """What is known. For a recording this takes seconds, and may not be needed."""
         return self.learn()
 
     @property
@@ -63,10 +62,11 @@ class Subject:
 
 
 def subject(store: Store, cache: Cache, names: Sequence[str], core: Core | None = None) -> Subject:
-    """What `names` name; nothing stands for the last run. A recording is looked at on a `core`, if given.
+    """The subject that `names` name; without names, the last run. A recording is looked at on a `core`, if
+    given.
 
-    Raises UserError for what is neither a run nor a system nor a file that can be read, and for a boot that
-    did not reach its milestone; for a core that nothing was counted for, or where nothing was emulated.
+    Raises UserError for names that are neither a run nor a system nor a readable file, and for a boot that
+    did not reach its milestone; for a core that nothing was counted for, or if nothing was emulated.
     """
     found = _subject(store, cache, names)
     if core is None:
@@ -101,7 +101,7 @@ def _notes(pieces: Iterable[Piece]) -> list[str]:
 
 
 def _heard_of(store: Store, name: str) -> Subject:
-    """What a recorded boot of a real board, or an import, tells."""
+    """The subject of a recorded boot of a real board, or of an import."""
     run_id, number = _run_and_boot(store, name)
     heard = _heard(store, run_id, number)
     if not heard:
@@ -113,7 +113,7 @@ def _heard_of(store: Store, name: str) -> Subject:
 
 
 def _heard(store: Store, run_id: str, number: int | None) -> Subject | None:
-    """What a run tells of which only logs are there; None for one of the emulator."""
+    """The subject of a run that consists of logs only; None for one of the emulator."""
     run = run_of(store, run_id)
     if isinstance(run, Recording):
         return None
@@ -128,7 +128,7 @@ def _heard(store: Store, run_id: str, number: int | None) -> Subject | None:
 
 
 def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
-    """The run that a name means, and the boot where it says one. Raises UserError when it means none."""
+    """The run that a name means, and the boot if it names one. Raises UserError when it means none."""
     bare, _, number = name.partition("/")
     try:
         return store.find_id(bare), int(number) if number else None
@@ -139,7 +139,7 @@ def _run_and_boot(store: Store, name: str) -> tuple[str, int | None]:
 
 
 def _is_path(store: Store, name: str) -> bool:
-    """Whether a name is that of a file; the exact name of a run or a system comes first."""
+    """Whether a name is that of a file; the exact name of a run or a system takes precedence."""
     if _RUN.fullmatch(name) or name in system_names() or name in store.run_ids():
         return False
     return "/" in name or "\0" in name or Path(name).exists()
@@ -175,7 +175,7 @@ def _recording(
 
 
 def _seen(store: Store, cache: Cache, v: View, notes: tuple[str, ...]) -> Subject:
-    """A recorded boot."""
+    """The subject of a recorded boot."""
     if not v.boot.info.complete:
         raise UserError(f"boot {v.boot.info.boot_id} did not reach its milestone: {v.boot.info.message}")
     title = f"{v.boot.info.boot_id}: {v.run.info.until} after {seconds(v.timeline.total_ns)} s"
@@ -185,10 +185,10 @@ def _seen(store: Store, cache: Cache, v: View, notes: tuple[str, ...]) -> Subjec
 
 
 def _system(store: Store, cache: Cache, loaded: LoadedSystem) -> Subject:
-    """A system: by its last recorded boot where there is one, else by its file and its build."""
+    """The subject of a system: by its last recorded boot, or without one by its file and its build."""
     system, now = loaded.system, flat(loaded.system)
     runs = [s for s in store.summaries() if s.system == system.name and s.kind == RECORDED]
-    # One that failed is looked at only where there is no other: it says what to do about it.
+    # Failed runs are used only if there are no others: they say what to do about the failure.
     runs = [s for s in runs if s.complete] or runs[-1:]
     for summary in reversed(runs):
         run = store.load(summary.run_id)

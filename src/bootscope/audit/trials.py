@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search tries next: in which order, and what of it together.
+"""What a search tries next: in which order, and what together.
 
-The order is that of the literature: application, init, file system, kernel, boot loader. Within these
-the parts that can be left out of a kernel (or of the boot loader, or BusyBox) come first and all together,
-since that is one build instead of one each, and every later build is quicker for it; then what is expected to
-save most. What takes the means of measuring comes at the very end, since little can be explained after it.
+The order is that of the literature: application, init, file system, kernel, boot loader. Within these, the
+parts that can be left out of a kernel (or of the boot loader, or BusyBox) come first and all together: that
+is one build instead of one each, and it makes every later build faster. Then follow the largest expected
+savings. What takes away the means of measuring comes at the very end, since little can be explained after it.
 
-All this happens twice: first with what is worth a good part of the boot, then with the rest. Every boot of
-the rest is a short one then, and what a limit of time leaves out is small.
+All this happens twice: first with what saves a large part of the boot, then with the rest. By then boots are
+short, and little is lost by a limit of time.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ WORKS_ON = {
     "spl": ("spl", "bootloader"),
     "bootloader": ("spl", "bootloader", "load"),
 }
-"""Phase of a technique -> the phases of a boot of which it saves; without one listed, any."""
+"""Phase of a technique -> the phases of a boot that it shortens; if not listed, any."""
 
 LARGE = 50
-"""What saves this part of a boot, one fiftieth, is tried before all the rest."""
+"""What saves at least one fiftieth of the boot is tried before all the rest."""
 
 LAST = "measuring"
-"""The ability that is given up last."""
+"""The capability that is given up last."""
 
 _OPENS = ("EXPERT", "EMBEDDED")
-"""Symbols that only let others be switched off."""
+"""Symbols that only allow others to be switched off."""
 
 
 def stage(technique: Technique) -> tuple[bool, int]:
-    """When a technique's turn comes; techniques of a stage are tried against each other."""
+    """A sort key for a technique's turn; techniques of a stage are tried against each other."""
     group = next((n for n, phases in enumerate(ORDER) if technique.phase in phases), len(ORDER))
     return LAST in technique.loses, group
 
 
 def leaves_out(change: Change) -> str:
-    """The Kconfig tree of which a change only leaves parts out; empty when it does anything else."""
+    """The Kconfig tree that a change only leaves parts out of; empty if it does anything else."""
     trees = [tree for tree in TREES if getattr(change, tree)]
     if len(trees) != 1 or msgspec.structs.replace(change, **{trees[0]: {}}).claims():
         return ""
@@ -66,19 +66,19 @@ def leaves_out(change: Change) -> str:
 
 
 def needs_kernel(change: Change) -> bool:
-    """Whether a system with a change has another kernel than without it, which takes minutes to build."""
+    """Whether a change needs another kernel, which takes minutes to build."""
     settings = any(key.startswith(("kernel.", "initramfs")) for key in change.settings)
     return bool(change.kernel or change.kernel_wishes) or settings
 
 
 def other_sources(change: Change) -> bool:
-    """Whether a system with a change has a kernel of other sources, which may work where the first did not:
-    one of a distribution is not built here, and has most drivers as modules."""
+    """Whether a change brings a kernel of other sources, which may work where the first did not: one of a
+    distribution is not built here, and has most drivers as modules."""
     return "kernel.source" in change.settings
 
 
 def rivals(finding: Finding, accepted: Mapping[str, Change]) -> tuple[str, ...]:
-    """Those that were accepted in whose place a finding would come."""
+    """The accepted techniques that a finding would replace."""
     return tuple(s for s, change in accepted.items() if exclude(finding.spec, finding.change, s, change))
 
 
@@ -91,16 +91,16 @@ def next_trial(
 ) -> tuple[Finding, ...]:
     """What to try next: one finding, or several together; nothing when there are none.
 
-    `alone` are those that are not to be tried together with others. What is expected to save much of the boot
-    goes first, where `phases` tell what that takes now, in ns; in a `hurry` also what takes the means of
-    measuring.
+    `alone` are those that must not be tried together with others. Findings expected to save much of the boot
+    go first, if `phases` tells how long each takes now, in ns; in a `hurry` also those that take away the
+    means of measuring.
     """
     found = list(findings)
     if not found:
         return ()
     large = {f.spec for f in found if _is_large(f, phases or {}, hurry)}
     turns = [f for f in found if f.spec in large or not large]
-    # Where time is short, the order of the stages counts less than what is to be had.
+    # In a hurry the expected saving counts more than the order of the stages.
     ahead = [max(turns, key=expected_ns)] if hurry and large else turns
     first = min(stage(f.technique) for f in ahead)
     here = sorted((f for f in found if stage(f.technique) == first), key=expected_ns, reverse=True)
@@ -116,8 +116,8 @@ def next_trial(
 def next_group(
     findings: Iterable[Finding], alone: Collection[str], accepted: Mapping[str, Change]
 ) -> tuple[Finding, ...]:
-    """What to try next where a boot takes long: all of a stage that can be in a system together, one recipe
-    of each technique; else one finding; nothing when there are none. `alone` as for :func:`next_trial`."""
+    """What to try next if a boot takes long: all compatible findings of a stage, one recipe of each
+    technique; otherwise one finding; nothing when there are none. `alone` as for :func:`next_trial`."""
     found = list(findings)
     first = min((stage(f.technique) for f in found), default=None)
     here = sorted((f for f in found if stage(f.technique) == first), key=expected_ns, reverse=True)
@@ -130,7 +130,7 @@ def next_group(
 
 
 def _is_large(f: Finding, phases: Mapping[str, int], hurry: bool) -> bool:
-    # What was saved elsewhere cannot be saved where that phase is over in no time.
+    # A phase that takes almost no time has nothing left to save.
     here = WORKS_ON.get(f.technique.phase, phases)
     most_ns = min(expected_ns(f), sum(phases.get(name, 0) for name in here))
     waits = LAST in f.technique.loses and not hurry
@@ -138,8 +138,8 @@ def _is_large(f: Finding, phases: Mapping[str, int], hurry: bool) -> bool:
 
 
 def expected_ns(finding: Finding) -> int:
-    """What a finding will probably save, in ns: as predicted from the boot, else as it was measured alone on
-    the reference system; 0 where nobody knows, and below 0 for what did not work there."""
+    """What a finding is expected to save, in ns: as predicted from the boot, otherwise as measured alone on
+    the reference system; 0 if unknown, and below 0 if it did not work there."""
     if finding.saving_ns is not None:
         return finding.saving_ns
     row = measured().get(finding.spec)
@@ -149,7 +149,7 @@ def expected_ns(finding: Finding) -> int:
 
 
 def _unblocked(wanted: Sequence[Finding], here: Sequence[Finding]) -> Finding:
-    """The first that is wanted and need not come after another one that is here, else what they wait for."""
+    """The first wanted finding that need not come after another in `here`; otherwise what these wait for."""
     names = {f.technique.id for f in here}
 
     def waits_for(f: Finding) -> set[str]:
@@ -165,7 +165,7 @@ def _unblocked(wanted: Sequence[Finding], here: Sequence[Finding]) -> Finding:
 def _together(
     here: Sequence[Finding], alone: Collection[str], accepted: Mapping[str, Change]
 ) -> tuple[Finding, ...]:
-    """Those that only leave parts out of the same tree, and go together; nothing for fewer than two."""
+    """Findings that only leave parts out of the same tree, and are compatible; nothing for fewer than two."""
     for tree in TREES:
         group: list[Finding] = []
         for f in here:

@@ -19,7 +19,7 @@ from bootscope.core.errors import UserError
 
 SCHEMA = 1
 HISTORY = "history"
-"""What a baseline of several runs of the store is called."""
+"""The name of a baseline made of several runs of the store."""
 
 
 class KeptBoot(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ def baseline_of(boots: SampleSet) -> bytes:
 
 
 def read_baseline(path: Path) -> SampleSet:
-    """The samples in a baseline's file. Raises UserError when it is damaged, newer, or none."""
+    """The samples in a baseline's file. Raises UserError when it is damaged, newer, or not a baseline."""
     hint = f"bootscope check --save-baseline {path} RUN"
     if not path.exists():
         raise UserError(f"there is no baseline {path}", hint=hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came out of a check file: one outcome for each product that it has."""
+"""The result of a check file: one outcome for each of its products."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from bootscope.check.decide import Outcome
 from bootscope.statistics.describe import median
 
 MISSED, NO_VERDICT, KEPT = VERDICTS = ("missed", "no verdict", "kept")
-"""Of a product, the worst first."""
+"""Verdicts on a product, the worst first."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The check of a product; `product` is empty where the check file is of one only."""
+    """The check of a product; `product` is empty if the check file has only one."""
 
     product: str
     outcome: Outcome
@@ -39,7 +39,7 @@ class Beside:
 
     @property
     def change_ns(self) -> int:
-        """What came (above 0) or went."""
+        """The change in ns: above 0 if slower."""
         return self.now_ns - self.before_ns
 
 

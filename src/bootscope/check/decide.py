@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a run keeps its budgets and stands up to its baseline."""
+"""Whether a run keeps its budgets, and is as fast as its baseline."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Finding:
 
     `status` is `ok`, `missed`, `unsure` (not shown to be too slow, but these boots cannot exclude it), or
     `none` (no verdict is possible).
-    `value_ns` and `limit_ns` are None where nothing can be said; `count` is how many boots it is from, `p`
-    the p value of a regression (corrected where there are several), `base_ns` the median of the baseline.
+    `value_ns` and `limit_ns` are None if unknown; `count` is the number of boots behind it, `p` the p value
+    of a regression (corrected if there are several), `base_ns` the median of the baseline.
     """
 
     what: str
@@ -43,14 +43,14 @@ class Finding:
 
     @property
     def ident(self) -> str:
-        """A name for it, unique in a check: `budget app-ready median`."""
+        """Its name, unique in a check: `budget app-ready median`."""
         return f"{self.what} {self.name}{' ' + self.of if self.of else ''}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The whole check of a run. `refused` says why no verdict is possible, and is empty where one is.
-    `baseline` are the boots that it was compared with, None where there were none."""
+    """The whole check of a run. `refused` says why no verdict is possible; empty if one is. `baseline` are
+    the boots that it was compared with, None if there were none."""
 
     boots: SampleSet
     quantity: Quantity
@@ -61,12 +61,12 @@ class Outcome:
 
     @property
     def missed(self) -> tuple[Finding, ...]:
-        """What was missed."""
+        """The missed findings."""
         return tuple(f for f in self.findings if f.status == MISSED)
 
 
 def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcome:
-    """Checks a run. Raises UserError for a name that nothing knows, and for a baseline of another sort."""
+    """Checks a run. Raises UserError for an unknown name, and for a baseline that does not fit the run."""
     ground = common_zero((boots,))
     boots = ground.sets[0]
     known = known_names(check)
@@ -89,7 +89,7 @@ def decide(check: Check, boots: SampleSet, baseline: SampleSet | None) -> Outcom
 
 
 def _wanted(boots: SampleSet, baseline: SampleSet | None, asked: Collection[str]) -> Quantity:
-    """What the run is about where the file does not say: as the run or its baseline says."""
+    """The quantity that the run is about if the file does not say: from the run or its baseline."""
     for each in (boots, baseline):
         if each and each.until:
             return Quantity(MILESTONE, each.until)
@@ -98,12 +98,12 @@ def _wanted(boots: SampleSet, baseline: SampleSet | None, asked: Collection[str]
 
 
 def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: SampleSet | None) -> Quantity:
-    """The quantity of that name: of the run, or one that it should have reached."""
+    """The quantity of that name: one of the run, or one that it should have reached."""
     known = {str(q): q for each in (baseline, boots) if each for q in each.quantities()}
     if boots.until:
         known.setdefault(boots.until, Quantity(MILESTONE, boots.until))
     if name not in known and not boots.complete and _possible(name, boots):
-        return called(name)  # nothing got that far
+        return called(name)  # no boot got that far
     if name not in known and name in boots.sought:
         what = f"milestone '{printable(name)}' of {boots.run_id}"
         raise UserError(f"{check.path}: {what}: {boots.sought[name]}")
@@ -114,7 +114,7 @@ def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: S
 
 
 def _possible(name: str, boots: SampleSet) -> bool:
-    """Whether boots that came to no end may have had what is called `name`, as far as can be told."""
+    """Whether failed boots may have had what is called `name`, as far as is known."""
     told = name in boots.possible or not boots.possible
     return told or (not boots.exact and called(name).kind == PHASE)
 
@@ -126,8 +126,8 @@ def _refusal(boots: SampleSet) -> str:
 
 
 def _reached(boots: SampleSet, wanted: Quantity, asked: Iterable[Quantity]) -> list[Finding]:
-    """Whether all boots got to where they should; for other milestones of the file only where they did
-    not."""
+    """Whether all boots reached what they should; other milestones of the file are included only if a boot
+    missed them."""
     others = [_boots(boots, q) for q in dict.fromkeys(asked) if q.kind == MILESTONE and q != wanted]
     return [_boots(boots, wanted), *(found for found in others if found.status == MISSED)]
 
@@ -191,7 +191,8 @@ def _regression(allowance: Allowance, quantity: Quantity, boots: SampleSet, base
 
 
 def _corrected(found: Sequence[Finding]) -> list[Finding]:
-    """Those missed beyond doubt, with p values corrected for being several (Holm)."""
+    """The findings with p values corrected for their number (Holm); those with a significant one are
+    missed."""
     ranked = sorted((f.p, at) for at, f in enumerate(found) if f.p is not None)
     result, so_far = list(found), 0.0
     for place, (p, at) in enumerate(ranked):
@@ -209,7 +210,7 @@ def _change(ns: int, before: int) -> str:
 
 
 def _other(boots: SampleSet, baseline: SampleSet) -> list[str]:
-    """What differs between where the run and the baseline came from and makes them hard to compare."""
+    """The differences in origin of run and baseline that make them hard to compare."""
     a, b = baseline.facts.get("board", ""), boots.facts.get("board", "")
     said = [f"the baseline is of board {a}, the run of board {b}"] if a != b else []
     if baseline.until != boots.until and baseline.until and boots.until:

@@ -61,7 +61,7 @@ def _case(f: Finding) -> str:
 
 
 def as_annotations(checked: Told, check_file: str) -> list[str]:
-    """GitHub's workflow commands: an error for each miss, a warning for what cannot be told."""
+    """GitHub's workflow commands: an error for each miss, a warning for what is undecided."""
     lines = []
     for product, f in _findings(checked):
         if f.status != OK:
@@ -81,7 +81,7 @@ def _findings(checked: Told) -> Iterator[tuple[str, Finding]]:
 
 
 def _data(text: str) -> str:
-    """Text of a workflow command: what would end or change it, as GitHub reads it back."""
+    """Text of a workflow command: escaped as GitHub expects, so that it cannot end or change the command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -93,7 +93,7 @@ def as_metrics(checked: Told) -> bytes:
     """OpenMetrics with the figures, the limits and whether each was kept."""
 
     def labels(product: str, f: Finding) -> dict[str, str]:
-        # GitLab takes what follows a # for a comment, also within a label, and then reads nothing at all.
+        # GitLab takes a # for the beginning of a comment, also within a label, and then reads nothing at all.
         named = {"product": product} if product else {}
         named |= {"what": f.what, "name": f.name.replace("#", "_")}
         return named | ({"of": f.of} if f.of else {})
@@ -114,7 +114,7 @@ def as_metrics(checked: Told) -> bytes:
 def as_kcidb(checked: Told, origin: str, build: str) -> bytes:
     """Tests of KernelCI's schema 5.3; `origin` names the CI system, `build` is the id of the tested build.
 
-    Raises UserError when these are not of the form that the schema asks for.
+    Raises UserError when these do not have the form that the schema requires.
     """
     if not _ORIGIN.fullmatch(origin):
         raise UserError(f"'{printable(origin)}' is not a valid origin", hint="small letters, digits and _")
@@ -145,7 +145,7 @@ def _test(checked: Checked, place: int, origin: str, build: str) -> Mapping[str,
 
 
 def word(text: str) -> str:
-    """`text` as a word of letters, digits, `-` and `_`, which no format minds."""
+    """`text` as a word of letters, digits, `-` and `_`, which is valid in every format."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-") or "x"
 
 

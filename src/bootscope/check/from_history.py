@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A baseline out of the store: the earlier runs of the same system, board and labels."""
+"""A baseline from the store: the earlier runs of the same system, board and labels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bootscope.runs.run import run_of
 def history_baseline(
     store: Store, run_id: str, boots: SampleSet, asked: HistoryTable, about: str
 ) -> tuple[SampleSet, str]:
-    """The runs before `run_id` that a check file asks for as one sample, and what they are in words.
+    """The runs before `run_id` that a check file asks for, as one sample, and a description of them.
 
-    Exact runs count by their figures, each as one boot; of others all boots count. `about` is the
-    milestone whose change points end a segment; empty for what each run was for. Raises UserError where
-    no earlier run fits.
+    An exact run counts as one boot, by its figures; of other runs all boots count. `about` is the milestone
+    whose change points end a segment; if empty, the one that each run was for. Raises UserError if no earlier
+    run fits.
     """
     labels = store.labels_of(run_id)
     wanted = {key: labels.get(key, "") for key in asked.labels}
@@ -53,7 +53,7 @@ def history_baseline(
 
 
 def _segment(found: Sequence[Listed], about: str) -> list[Listed]:
-    """Those of the last segment between change points."""
+    """The runs of the last segment between change points."""
     told = series(found, about or None, RUN)
     last = {i for point in told.points[told.segments[-1].first :] for i in point.run_ids}
     return [each for each in found if each.run.run_id in last]

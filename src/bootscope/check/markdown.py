@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check as Markdown: for a comment on a pull or merge request, a step's summary, a file. Names and reasons
-in it are untrusted, and escaped so that a name is never more than a name.
+in it are untrusted, and escaped so that they have no effect as markup.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ALIGNED = ("---", "---", "---", "---:", "---:", "---")
 
 
 def as_markdown(checked: Sequence[Checked], about: Mapping[str, str] = {}) -> bytes:
-    """The text; `about` is what is told of the job below it, name -> value."""
+    """The text; `about` are facts of the job to print below it, name -> value."""
     lines = [f"## Boot time: {_verdict(checked)}", ""]
     for each in checked:
         if each.product:
@@ -60,7 +60,7 @@ def _body(outcome: Outcome) -> list[str]:
 
 
 def _beside(outcome: Outcome) -> list[str]:
-    """Milestones and phases beside the baseline, the medians of both."""
+    """Milestones and phases against the baseline, the medians of both."""
     rows = [
         (
             code(str(each.quantity)),
@@ -86,7 +86,7 @@ def _share(change_ns: int, before_ns: int) -> str:
 
 
 def facts_of(outcome: Outcome) -> dict[str, str]:
-    """What was checked: the run, how many boots it has, and what booted on what."""
+    """What was checked: the run, how many boots it has, which system, on which board."""
     if not outcome.boots.run_id:
         return {}
     return {"run": outcome.boots.run_id, "boots": str(len(outcome.boots.boots)), **outcome.boots.facts}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check as a JSON document: what `check --json` prints of each product, and what a webhook is sent.
+"""A check as a JSON document: what `check --json` prints for each product, and what is sent to a webhook.
 
 History of the webhook's schema:
   1  2026-11  first version
@@ -22,7 +22,7 @@ SCHEMA = 1
 
 
 class FindingTold(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a check; times are ns of board time, null where there is none."""
+    """A finding of a check; times are ns of board time, null if there is none."""
 
     what: Literal["boots", "budget", "baseline"]
     name: str
@@ -37,7 +37,7 @@ class FindingTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeTold(msgspec.Struct, frozen=True, kw_only=True):
-    """A milestone, a phase or the total beside the baseline: medians in ns."""
+    """A milestone, a phase or the total against the baseline: medians in ns."""
 
     name: str
     value_ns: int
@@ -60,14 +60,14 @@ class OutcomeTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProductTold(OutcomeTold, frozen=True, kw_only=True):
-    """The same with the product (empty where the check file is of one only) and what booted on what."""
+    """The same with the product (empty if the check file has only one), and the system and board."""
 
     product: str
     facts: dict[str, str]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """What a webhook is sent. `sent` is the time in ISO 8601, `job` what the CI system says of the job."""
+    """The message to a webhook. `sent` is the time in ISO 8601, `job` are facts from the CI system."""
 
     kind: Literal["bootscope-check"] = "bootscope-check"
     schema: int = SCHEMA
@@ -79,7 +79,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def message(checked: Sequence[Checked], job: Mapping[str, str], now: datetime) -> bytes:
-    """The JSON that a webhook is sent."""
+    """The JSON that is sent to a webhook."""
     told = Message(
         bootscope=__version__,
         sent=now.isoformat(timespec="seconds"),

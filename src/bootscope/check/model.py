@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check file: budgets, and how far a run may lie above its baseline.
+"""The check file: budgets, and how far a run may be above its baseline.
 
 milestone = "app-ready"                    # what the run is about; may be left out
 [budget]
@@ -45,7 +45,7 @@ class Limit(Setting, frozen=True):
 
 
 class BaselineTable(Setting, frozen=True):
-    """Where the baseline is and what is allowed above it, in percent or as a time."""
+    """Where the baseline is, and the allowance above it, in percent or as a time."""
 
     file: str
     max_regression: str
@@ -54,7 +54,7 @@ class BaselineTable(Setting, frozen=True):
 
 class HistoryTable(Setting, frozen=True):
     """The earlier runs of the same system and board as a baseline: the `last` ones, or with `segment` all
-    since the last change point. `labels` are those whose values they share with the run."""
+    since the last change point. `labels` are the keys whose values they must share with the run."""
 
     max_regression: str
     last: int = 10
@@ -64,7 +64,7 @@ class HistoryTable(Setting, frozen=True):
 
 
 class CheckTable(Setting, frozen=True):
-    """What is checked of one product."""
+    """The check of one product."""
 
     budget: dict[str, str | Limit] = {}
     baseline: BaselineTable | None = None
@@ -73,8 +73,8 @@ class CheckTable(Setting, frozen=True):
 
 
 class ProductTable(CheckTable, frozen=True):
-    """The same with the runs that are of the product: those with these `labels` (KEY=VALUE, or KEY), of this
-    system, on this board."""
+    """The same with the selection of the product's runs: those with these `labels` (KEY=VALUE, or KEY), of
+    this system, on this board."""
 
     labels: tuple[str, ...] = ()
     system: str = ""
@@ -82,14 +82,14 @@ class ProductTable(CheckTable, frozen=True):
 
 
 class CheckFile(CheckTable, frozen=True):
-    """A check file as it stands: of one product, or of several."""
+    """A check file as written: for one product, or for several."""
 
     product: dict[str, ProductTable] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which runs are of a product."""
+    """Which runs belong to a product."""
 
     labels: tuple[str, ...] = ()
     system: str = ""
@@ -119,22 +119,21 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What is allowed above a baseline: a part of it, or a time in ns."""
+    """The allowance above a baseline: a part of it, or a time in ns."""
 
     part: Fraction | None
     ns: int
     words: str
 
     def of(self, baseline_ns: int) -> int:
-        """That in ns, for a baseline of so many."""
+        """The allowance in ns for a baseline of `baseline_ns`."""
         return self.ns if self.part is None else int(self.part * baseline_ns)
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a check file asks for. `baseline` is the path of the baseline's file, None where there is
-    none; so is `history`. `product` is its name, with the runs that are of it; empty where the file is of one
-    product only."""
+    """The content of a check file. `baseline` is the path of the baseline's file, None if there is none; so
+    is `history`. `product` is its name, `wanted` selects its runs; empty if the file has one product only."""
 
     path: Path
     budgets: tuple[Budget, ...] = ()
@@ -148,7 +147,7 @@ class Check:
 
 
 def figure_of(name: str) -> Callable[[Sequence[int]], int]:
-    """What `median`, `worst` or `p95` makes of values. Raises UserError for another name."""
+    """The function for `median`, `worst` or `p95`. Raises UserError for another name."""
     match = _PERCENTILE.fullmatch(name)
     if match:
         part = int(match[1])
@@ -160,7 +159,7 @@ def figure_of(name: str) -> Callable[[Sequence[int]], int]:
 
 
 def known_names(check: Check) -> Mapping[str, str]:
-    """All names that a check asks for -> where they stand in the file."""
+    """All names that a check uses -> their places in the file."""
     inside = f"product.{check.product}." if check.product else ""
     named = {budget.name: f"{inside}budget" for budget in check.budgets}
     table = "history" if check.history else "baseline"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run of the store is of which product of a check file, and the check of each."""
+"""Which run of the store belongs to which product of a check file, and the check of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bootscope.runs.run import sample_set
 
 
 def named(checks: Sequence[Check], names: Sequence[str]) -> tuple[Check, ...]:
-    """The products with these names, or all without names. Raises UserError for a name that is none."""
+    """The products with these names, or all if no names are given. Raises UserError for an unknown name."""
     known = {check.product: check for check in checks}
     for name in names:
         if name not in known:
@@ -28,7 +28,7 @@ def named(checks: Sequence[Check], names: Sequence[str]) -> tuple[Check, ...]:
 
 
 def product_of(store: Store, checks: Sequence[Check], run_id: str) -> Check:
-    """The product that a run is of. Raises UserError where it is of none of them, or of several."""
+    """The product that a run belongs to. Raises UserError if it belongs to none of them, or to several."""
     run = store.summary(run_id)
     found = [check for check in checks if _is_of(store, run, check)]
     if len(found) == 1:
@@ -44,9 +44,9 @@ def product_of(store: Store, checks: Sequence[Check], run_id: str) -> Check:
 
 
 def newest_run(store: Store, check: Check, wanted: Sequence[str]) -> str:
-    """The newest run of a product that has the labels `wanted` as well, also one whose boots all failed.
+    """The newest run of a product that also has the labels `wanted`, even if all its boots failed.
 
-    Raises UserError where there is none.
+    Raises UserError if there is none.
     """
     for run in reversed(store.summaries()):
         whole = run.ended not in (RECORDING, DAMAGED)
@@ -66,11 +66,11 @@ def _is_of(store: Store, run: Summary, check: Check) -> bool:
 
 def checked(store: Store, check: Check, boots: SampleSet) -> Checked:
     """The check of a run, with the baseline from its file or from the store. Raises UserError as
-    :func:`decide` does, and for a baseline that is not there."""
+    :func:`decide` does, and for a missing baseline."""
     if check.history is None:
         baseline = read_baseline(check.baseline) if check.baseline else None
         return Checked(check.product, decide(check, boots, baseline))
-    # What reads a history is not loaded for other checks.
+    # Other checks need not load what reads a history.
     from bootscope.check.from_history import history_baseline
 
     found, words = history_baseline(store, boots.run_id, boots, check.history, check.milestone)
@@ -81,8 +81,8 @@ def checked(store: Store, check: Check, boots: SampleSet) -> Checked:
 def each_checked(
     store: Store, checks: Sequence[Check], run_of: Callable[[Check], str]
 ) -> tuple[list[Checked], list[BootscopeError]]:
-    """The checks of several products. One that cannot be checked has no verdict, and leaves the others be;
-    the errors say why."""
+    """The checks of several products. One that cannot be checked has no verdict, and does not affect the
+    others; the errors say why."""
     found, errors = [], []
     for check in checks:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a check file (model.py says what it holds), with messages that name the line."""
+"""Reads a check file (model.py describes its content), with errors that name the line."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _EXAMPLES = {
     "milestone": 'milestone = "app-ready"',
     "product": '[product.gateway.budget]  "first-frame" = "2.5 s"',
 }
-"""Lines for whoever wrote a wrong one, by table."""
+"""Valid lines to show to the author of a wrong one, by table."""
 _HINT = "a [budget], a [baseline] or a [history]; bootscope help ci"
 Place = tuple[str, ...]
 
 
 def read_checks(path: Path) -> tuple[Check, ...]:
-    """The checks in a file: one, or one for each product. Raises UserError for what is wrong in it, naming
-    the file and the key."""
+    """The checks in a file, one for each product. Raises UserError for mistakes, naming the file and the
+    key."""
     if not path.exists():
         raise UserError(f"there is no check file {path}", hint="bootscope help ci shows one; -f FILE")
     found = load(path, CheckFile, _EXAMPLES)
@@ -78,7 +78,7 @@ def _product(path: Path, name: str, table: ProductTable) -> Check:
 
 
 def _check(path: Path, place: Place, found: CheckTable) -> Check:
-    """What a table at `place` asks for."""
+    """The check that the table at `place` describes."""
     if found.baseline and found.history:
         raise UserError(
             f"{spot(path, (*place, 'history'))}: [baseline] and [history] are both there", hint="one of them"

@@ -26,7 +26,7 @@ from bootscope.core.paths import store_dir
 from bootscope.search.of_run import techniques_of_run
 
 YOCTOS = ("series", "kernel_recipe", "uboot_recipe")
-"""Options that say something of Yocto, by their names in the result of the parser."""
+"""Options for Yocto, by their names in the result of the parser."""
 
 
 class Apply(Verb):
@@ -85,7 +85,7 @@ class Apply(Verb):
 
 
 def values_of(given: list[str], tree: Tree | None = None) -> dict[str, str]:
-    """What placeholders stand for, from NAME=TEXT. Raises UserError for what is none."""
+    """The values of placeholders, from NAME=TEXT. Raises UserError for anything else."""
     values = found(tree) if tree else {}
     for text in given:
         name, equals, value = text.partition("=")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bootscope apply --to image`: an image that is built already, written anew with changes."""
+"""`bootscope apply --to image`: a prebuilt image, written as a new one with changes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def apply_to_image(args: argparse.Namespace, folder: Path) -> int:
 
 
 def _specs(what: list[str]) -> list[str]:
-    """Techniques that were named, or those of a run. Raises UserError for a folder of changes."""
+    """The techniques named, or those of a named run. Raises UserError for a folder of changes."""
     found: list[str] = []
     for name in what:
         if Path(name).is_dir():

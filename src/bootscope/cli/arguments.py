@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""argparse with our way of saying what is wrong: one line, one hint, status 2."""
+"""argparse with our style of errors: one line, one hint, status 2."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bootscope.core.errors import UserError, printable, unknown
 
 
 def columns() -> int:
-    """How wide a help is: as argparse makes it."""
+    """The width of help texts: the same as argparse's."""
     return max(shutil.get_terminal_size().columns - 2, 20)
 
 
 def table(rows: Mapping[str, str], name_width: int, width: int) -> str:
-    """Names, each with what it is beside it, in lines of `width` characters."""
+    """Names, each with its description beside it, in lines of `width` characters."""
     column = name_width + 4
     lines = [
         textwrap.fill(
@@ -34,14 +34,14 @@ def table(rows: Mapping[str, str], name_width: int, width: int) -> str:
 
 
 def flag(to: argparse._ActionsContainer, names: str, what: str) -> None:
-    """Adds an option without a value; `names` are one, or a short and a long one. `what` is its help."""
+    """Adds an option without a value; `names` is one name, or a short and a long one. `what` is its help."""
     to.add_argument(*names.split(), action="store_true", help=what)
 
 
 def option(
     to: argparse._ActionsContainer, names: str, metavar: str | tuple[str, ...], what: str, **more: Any
 ) -> None:
-    """Adds an option with a value; `more` is for argparse."""
+    """Adds an option with a value; `more` is passed to argparse."""
     to.add_argument(*names.split(), metavar=metavar, help=what, **more)
 
 
@@ -53,20 +53,20 @@ def several(to: argparse._ActionsContainer, names: str, metavar: str, what: str)
 def chosen(
     to: argparse._ActionsContainer, name: str, metavar: str, choices: Sequence[str], what: str
 ) -> None:
-    """Adds an option that is one of many words: its help lists them, where it has room to wrap."""
+    """Adds an option whose value is one of many words: its help lists them, where they can wrap."""
     option(to, name, metavar, f"{what}: {', '.join(choices)}", choices=choices)
 
 
 def renamed(to: argparse._ActionsContainer, old: str, dest: str, **more: Any) -> None:
-    """Adds the former name of an option, or several, which is accepted for a version and shown nowhere."""
+    """Adds one or more former names of an option: accepted for one more version, and hidden from the help."""
     to.add_argument(*old.split(), dest=dest, help=argparse.SUPPRESS, default=argparse.SUPPRESS, **more)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name what was probably meant. Raises UserError where argparse would exit."""
+    """A parser whose errors suggest what was probably meant. Raises UserError where argparse would exit."""
 
     of_first_word: Mapping[str, Callable[[], argparse.ArgumentParser]] = {}
-    """First word -> a parser of what goes with that alone, whose help `WORD --help` shows."""
+    """First word -> a parser for the arguments of that word alone, whose help `WORD --help` shows."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
         raise UserError(printable(message), hint=f"{self.prog} --help")
@@ -74,12 +74,12 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """As argparse does it; but a word that nobody knows is an error of the verb that it was given to."""
+        """As in argparse, but an unknown word is an error of the verb that it was given to."""
         words = list(sys.argv[1:] if args is None else args)
         if words[:1] and words[0] in self.of_first_word and {"-h", "--help"} & set(words[1:]):
             self.of_first_word[words[0]]().print_help()
             self.exit()
-        # What is misspelt comes before what is missing, since that is why it is missing.
+        # Misspelt options are reported before missing ones: they are the reason that something is missing.
         for word in self._misspelt(words):
             raise unknown(f"option of {self._verb}", word, self._long_options())
         found, left = super().parse_known_args(words, namespace)
@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
         return [n for n, action in shown if n.startswith("--") and action.help != argparse.SUPPRESS]
 
     def _misspelt(self, words: Sequence[str]) -> Iterator[str]:
-        """Options that there are none of, up to where those of a verb, or of another program, begin."""
+        """Unknown options, up to where those of a verb, or of another program, begin."""
         known = [name for name in self._option_string_actions if name.startswith("--")]
         own = self._words_before_another_program()
         for word in words:
@@ -104,17 +104,17 @@ class Parser(argparse.ArgumentParser):
                 return
             own -= not word.startswith("-")
             name = word.partition("=")[0]
-            # What has a space in it is a value, and the beginning of an option stands for it.
+            # A word with a space is a value; the beginning of an option may stand for it.
             if name.startswith("--") and " " not in name and not any(o.startswith(name) for o in known):
                 yield name
 
     def _words_before_another_program(self) -> int:
-        """How many words of its own a verb takes before another program's; -1 where it takes none."""
+        """How many words of its own a verb takes before another program's; -1 if it runs no other program."""
         plain = [action.nargs for action in self._actions if not action.option_strings]
         return plain.index(argparse.REMAINDER) if argparse.REMAINDER in plain else -1
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raises UserError for a value that is none of an option's choices."""
+        """Raises UserError for a value that is not one of an option's choices."""
         if action.choices is not None and value not in action.choices:
             option = action.option_strings[-1:]
             place = "verb" if self._subparsers else f"word after {self._verb}"

@@ -29,11 +29,11 @@ from bootscope.report import audited as text
 from bootscope.report import culprits
 
 FINDINGS, ROWS = 5, 7
-"""How many findings, and rows of techniques, are shown where nobody says."""
+"""How many findings, and rows of techniques, are shown by default."""
 MATTER = 10
-"""How many rows of what would matter, where only logs are known."""
+"""How many rows are shown by default if only logs are known."""
 _OF_IMAGE = ("board", *BUILD_OPTIONS)
-"""Options for what is recorded first."""
+"""Options for images, which are recorded first."""
 
 
 class AuditVerb(Verb):
@@ -77,7 +77,7 @@ class AuditVerb(Verb):
 
 
 def _names(args: argparse.Namespace) -> list[str]:
-    """What is audited; of an image its last recording, which is made where there is none."""
+    """The subject's names; for an image that of its last recording, which is made if there is none."""
     record = image_of(args.what, args.board)
     if record is None:
         refuse(args, _OF_IMAGE, "is for an image that is built already", "bootscope help your-image")
@@ -105,13 +105,13 @@ def _print(out: Console, args: argparse.Namespace, about: Subject, found: AuditR
 
 
 def _of_logs(about: Subject) -> bool:
-    """Whether nothing is known but what logs tell."""
+    """Whether all that is known comes from logs."""
     known = about.known
     return known.parts <= {Part.LOG, Part.COMMAND_LINE} and bool(known.log or about.trace)
 
 
 def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, run: str) -> None:
-    """Of logs: what would matter, in one list, and how much more there is. `run` is how `show` calls them."""
+    """For logs: what matters, in one list, and how much more there is. `run` is their name for `show`."""
     rows = outlook(found)
     shown = len(rows) if args.all else args.top or MATTER
     culprits.show(out, rows, shown, _specs(found.audit), run, recorded=False)
@@ -127,14 +127,14 @@ def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, r
 
 
 def _run(names: Sequence[str], boot: str | None) -> str:
-    """How `show` calls the recorded boot: as the user did, where that names a run; empty for none."""
+    """The name of the recorded boot for `show`: as the user gave it, if that names a run; empty for none."""
     if not boot:
         return ""
     return (boot.removesuffix("/001") if names[0].endswith(".toml") else names[0]) if names else "last"
 
 
 def _specs(found: Audit) -> dict[str, str]:
-    """Techniques that apply, each with its best recipe."""
+    """Applicable techniques, each with its best recipe."""
     return {f.technique.id: f.spec for f in reversed(found.findings)}
 
 

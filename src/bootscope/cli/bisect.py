@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope bisect: the commit, symbol, package or file with which the boot is slower, or breaks."""
+"""bootscope bisect: the commit, symbol, package or file that makes the boot slower, or breaks it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bootscope.report.bisected import Difference
 
 _LATER = ("buildroot", "layer")
-"""Trees that are not searched yet."""
+"""Trees that cannot be searched yet."""
 
 
 class Bisect(Verb):
@@ -87,7 +87,7 @@ class Bisect(Verb):
                 return bisect_inputs.run(args, _question(args), _bench(args, executor), says)
             session = _session(args, _bench(args, executor), says)
             found = session.run()
-        # What compares is loaded when there is something to compare.
+        # The comparison code is loaded only once there is something to compare.
         from bootscope.report import bisected as text
 
         told = [(one, _difference(session, one)) for one in found]
@@ -103,7 +103,7 @@ class Bisect(Verb):
 
 
 def _check_kinds(args: argparse.Namespace) -> None:
-    """Raises UserError unless one thing to search is given, with all that it needs."""
+    """Raises UserError unless exactly one thing to search is given, with all that it needs."""
     kinds = ["tree", *bisect_inputs.KINDS]
     named = [f"--{kind}" for kind in kinds if getattr(args, kind)]
     if len(named) != 1:
@@ -120,7 +120,7 @@ def _bench(args: argparse.Namespace, executor: Executor) -> Bench:
 
 
 def _question(args: argparse.Namespace) -> Question:
-    """What is looked for. Raises UserError for a milestone that the system does not have."""
+    """The question to answer. Raises UserError for a milestone that the system does not have."""
     loaded = load_system(args.system)
     until = args.milestone or default_until(loaded.system)
     if until not in (there := milestones(loaded.system, load_board(loaded.system.board).boot_loader)):
@@ -130,7 +130,7 @@ def _question(args: argparse.Namespace) -> Question:
 
 
 def _session(args: argparse.Namespace, bench: Bench, says: Callable[[str], None]) -> Session:
-    """The bisection over commits as it is asked for. Raises UserError for what cannot be."""
+    """The requested bisection over commits. Raises UserError if it is not possible."""
     kind, folder = args.tree
     if kind in _LATER:
         raise UserError(f"--tree {kind} is not supported yet", hint=f"{', '.join(TREES)} are")
@@ -141,7 +141,7 @@ def _session(args: argparse.Namespace, bench: Bench, says: Callable[[str], None]
     source_name(loaded.system, kind)
     sources = sources_of(Path(folder).expanduser())
     commits = sources.between(args.good, args.bad)
-    # What is tried does not depend on what is looked for in it.
+    # Without the threshold and --all: the results of trials do not depend on these.
     words = (str(loaded.path.resolve()), kind, str(sources.tree), question.until, question.phase)
     journal = Journal(bench.store.root, loaded.system.name, words)
     tried = journal.read() if args.resume else {}
@@ -154,7 +154,7 @@ def _session(args: argparse.Namespace, bench: Bench, says: Callable[[str], None]
 
 
 def _difference(session: Session, one: Found) -> Difference | None:
-    """What the boots before and after differ in; None where one broke."""
+    """The differences between the boots before and after; None if one of them broke."""
     if one.ns is None:
         return None
     from bootscope.analysis.views import view
@@ -167,6 +167,6 @@ def _difference(session: Session, one: Found) -> Difference | None:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command that finds the same again."""
+    """The command that repeats this bisection."""
     words: Sequence[str] = ["bootscope", "bisect", args.system, "--tree", *args.tree, "--good", args.good]
     return printable(shlex.join([*words, "--bad", args.bad, *bisect_inputs.asked(args)]))

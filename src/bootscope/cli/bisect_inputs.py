@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope bisect --config, --packages, --files: what two inputs differ in, as the user gives them."""
+"""bootscope bisect --config, --packages, --files: the differences between two inputs that the user gives."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS = {
     "packages": "lists of Debian packages: files with names, folders or archives of .deb files, or systems",
     "files": "root file systems or overlays: folders, ext or SquashFS images, or tar archives",
 }
-"""Option -> what is given with it."""
+"""Option -> the kinds of inputs it takes."""
 
 
 def given(args: argparse.Namespace) -> str:
@@ -43,7 +43,7 @@ def given(args: argparse.Namespace) -> str:
 
 
 def run(args: argparse.Namespace, question: Question, bench: Bench, says: Says) -> int:
-    """Searches what two inputs differ in, and prints what is found; returns the exit code."""
+    """Searches the differences of two inputs, and prints the result; returns the exit code."""
     kind = given(args)
     with bench.cache.workspace() as work:
         inputs = _inputs(kind, question.loaded, getattr(args, kind), bench, work)
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace, question: Question, bench: Bench, says: Says) 
 
 
 def _inputs(kind: str, loaded: LoadedSystem, names: Sequence[str], bench: Bench, work: Path) -> Inputs:
-    """What differs. Raises UserError for what cannot be compared, and where nothing differs."""
+    """The inputs. Raises UserError for what cannot be compared, and if nothing differs."""
     pair = (str(names[0]), str(names[1]))
     if kind == "files":
         from bootscope.regression.files import files
@@ -89,7 +89,7 @@ def _session(
 
 
 def _shown(session: DifferenceSession, store: Store, one: Culprit) -> Shown:
-    """A culprit with what the boots without and with it differ in."""
+    """A culprit with the differences between the boots without and with it."""
     from bootscope.analysis.views import view
     from bootscope.report.bisected import difference
     from bootscope.report.bisected_differences import Shown
@@ -105,7 +105,7 @@ def _shown(session: DifferenceSession, store: Store, one: Culprit) -> Shown:
 
 
 def _print(args: argparse.Namespace, session: DifferenceSession, found: Sequence[Shown]) -> None:
-    # What compares is loaded when there is something to compare.
+    # The comparison code is loaded only once there is something to compare.
     from bootscope.report import bisected_differences as text
 
     if args.output:
@@ -119,7 +119,7 @@ def _print(args: argparse.Namespace, session: DifferenceSession, found: Sequence
 
 
 def _command(args: argparse.Namespace, session: DifferenceSession) -> str:
-    """The command that finds the same again."""
+    """The command that repeats this bisection."""
     words = [
         "bootscope",
         "bisect",
@@ -132,7 +132,7 @@ def _command(args: argparse.Namespace, session: DifferenceSession) -> str:
 
 
 def asked(args: argparse.Namespace) -> list[str]:
-    """What is looked for, as it was given on the command line."""
+    """The options of the question, as given on the command line."""
     more = {"--milestone": args.milestone, "--phase": args.phase, "--by": args.by}
     words = [word for name, value in more.items() if value is not None for word in (name, str(value))]
     return [*words, *(["--all"] if args.all else [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real board as the options of a command line describe it: how it is switched, when a boot ends."""
+"""A real board as the options of a command line describe it: how its power is switched, when a boot ends."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from bootscope.hardware.power import Already, ByHand, Commands, Power
 from bootscope.hardware.stop_conditions import End
 
 FARM = "labgrid"
-"""The kind of a console that a farm knows."""
+"""The kind of console that a board of a farm has."""
 MOST_BOOTS = 10
-"""By default, where the board can be switched."""
+"""The default number of boots if the board can be switched."""
 
 
 @contextlib.contextmanager
 def ordered(
     board: RealBoard, args: argparse.Namespace, observer: Observer, *, deploy: bool = True
 ) -> Iterator[tuple[Order, farm.Place | None]]:
-    """What is to be measured, and the place of a farm that the board stands in, ours inside the block.
+    """The order to measure, and the board's place in a farm, which is locked for us inside the block.
 
     Without `deploy` the farm's strategy is left to the caller. Raises UserError and BoardError.
     """
@@ -48,7 +48,7 @@ def ordered(
 
 
 def add_trial_options(parser: argparse.ArgumentParser) -> None:
-    """The options of what is tried on a real board."""
+    """Adds the options for trying something on a real board."""
     group = parser.add_argument_group("imported systems on a real board (bootscope help real-boards)")
     option(group, "--board", "B", "the board (default: the one given at the import)")
     option(group, "-n", "N", "boots of each variant (default 10)", type=int)
@@ -64,28 +64,28 @@ REAL_OPTIONS = (
     "rate", "tap_host", "until_text", "until_silence", "until_time", "power_on", "power_off", "by_hand",
     "power_after", *FARM_OPTIONS,
 )  # fmt: skip
-"""Options that are for real boards alone, by their names in the result of the parser."""
+"""Options for real boards only, by their names in the result of the parser."""
 BOARD_OPTIONS = ("board", "n", "rounds", "until", "timeout", "value", *REAL_OPTIONS)
-"""Those that are for imported systems alone where something is tried."""
+"""Options of trials that are for imported systems only."""
 
 
 def refuse_trial_options(args: argparse.Namespace, system: str, but: Sequence[str] = ()) -> None:
-    """Raises UserError where options of a real board were given for a system of the emulated one; the options
-    `but` are for it, too."""
+    """Raises UserError if options of a real board were given for a system of the emulated one; the options
+    `but` are allowed."""
     why = f"is for imported systems on a real board; {printable(system)} boots on an emulated one"
     names = [name for name in BOARD_OPTIONS if name not in but]
     refuse(args, names, why, "bootscope system import DIR")
 
 
 def refuse_real_options(args: argparse.Namespace, system: str, but: Sequence[str] = ()) -> None:
-    """The same where a system is recorded; the options `but` are for it, too."""
+    """The same for recording a system; the options `but` are allowed."""
     why = f"is for a real board; {printable(system)} boots on an emulated one"
     names = [name for name in REAL_OPTIONS if name not in but]
     refuse(args, names, why, "for a real board, leave out the system: --board serial:/dev/ttyUSB0")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that are for real boards only."""
+    """Adds the options for real boards only."""
     group = parser.add_argument_group("real boards (bootscope help real-boards)")
     option(group, "--rate", "BAUD", "line rate of the console (default 115200)", type=int)
     option(
@@ -112,7 +112,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | None) -> Order:
-    """What is to be measured; `place` is where the board stands in a farm."""
+    """The order to measure; `place` is the board's place in a farm."""
     power = _power(board)
     if place:
         place.console()
@@ -126,7 +126,7 @@ def _order(board: RealBoard, end: End, boots: int | None, place: farm.Place | No
 
 
 def wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
-    """What is asked of a farm."""
+    """The request to a farm."""
     env = str(Path(args.labgrid_env).absolute()) if args.labgrid_env else ""
     if env and not Path(env).is_file():
         raise UserError(f"there is no file {args.labgrid_env}")
@@ -144,7 +144,7 @@ def wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
 
 
 def told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
-    """The board with what the command line says of it."""
+    """The board with the settings from the command line."""
     if bool(args.power_on) != bool(args.power_off):
         raise UserError("--power-on and --power-off belong together", hint="give both, or --by-hand")
     if args.power_on and args.by_hand:
@@ -172,7 +172,7 @@ def _ask(text: str) -> None:
 
 
 def end_wish(args: argparse.Namespace) -> EndWish:
-    """Where boots are to end, as the command line says it."""
+    """Where boots end, according to the command line."""
     return EndWish(
         until=args.until,
         text=args.until_text,

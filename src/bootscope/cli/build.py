@@ -79,7 +79,7 @@ def _plan_json(system: str, planned: list[Planned], workload: Workload) -> None:
 
 
 def _estimate_json(workload: Workload) -> dict[str, object]:
-    """The estimate; `time_ns` is without fetching and without what is in `unknown`."""
+    """The estimate; `time_ns` excludes fetching and everything in `unknown`."""
     return {
         "objects": workload.units,
         "time_ns": workload.time_ns,
@@ -103,7 +103,7 @@ def _print_plan(_system: str, planned: list[Planned], workload: Workload) -> Non
 
 
 def _build_tree(args: argparse.Namespace) -> int:
-    """Builds what was imported, by its owner's command."""
+    """Builds an imported system by its owner's command."""
     tree, path = keep.load_tree(args.system)
     refuse_build_options(args, tree.name)
     words = build_words(tree)

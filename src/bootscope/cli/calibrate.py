@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope calibrate: a board profile that speaks for a real board, fitted to boots of it."""
+"""bootscope calibrate: a board profile for a real board, fitted to boots of it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Calibrate(Verb):
 
 
 def _write(found: Calibration, path: Path) -> None:
-    """Writes the profile of the board, and beside it that of the core where one was fitted."""
+    """Writes the profile of the board, and beside it that of the core if one was fitted."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-") or "board"
     fitted = profile_file.calibrated_board(found, name)
     write_file(path, profile_file.text(found, fitted).encode())
@@ -106,7 +106,7 @@ def emulated_boot(store: Store, name: str | None) -> tuple[StoredRun, StoredBoot
 
 
 def _board(name: str | None, run: StoredRun) -> Board:
-    """The profile to begin with. Raises UserError when the run was made at another speed of the emulator."""
+    """The profile to start from. Raises UserError when the run was made at another speed of the emulator."""
     if name is None:
         return run.info.board
     board = load_board(name)

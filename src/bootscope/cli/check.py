@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope check: does a run keep its budgets, and stand up to its baseline?"""
+"""bootscope check: does a run keep its budgets, and is it as fast as its baseline?"""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from bootscope.report.boots import named
 from bootscope.runs.run import run_and_boot, sample_set
 
 MISSED = 3
-"""The exit code of a missed budget: what the board did, not a mistake of the user's and no bug of ours."""
+"""The exit code of a missed budget: a result of the board, not a mistake of the user's and no bug of ours."""
 _TOLD = (
     "junit", "gitlab", "markdown", "github", "lava", "kcidb", "kcidb_origin", "kcidb_build",
     "comment", "comment_on", "comment_name", "webhook",
 )  # fmt: skip
-"""Options that say how the result of a check is told."""
+"""Options for the output of a check's result."""
 _MORE = "record or import more boots; 10 are a good start"
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -88,7 +88,7 @@ class CheckVerb(Verb):
 def _checked(
     args: argparse.Namespace, store: Store, checks: Sequence[Check]
 ) -> tuple[list[Checked], list[BootscopeError]]:
-    """The checks of all products that are asked for, and what kept some from being checked."""
+    """The checks of all requested products, and the errors of those that could not be checked."""
     name, number = run_and_boot(args.run)
     if not checks[0].product:
         refuse(args, ("product",), f"is for a check file with products; {args.file} names none")
@@ -109,7 +109,7 @@ def _words(each: Checked) -> str:
 
 
 def _ended(failed: list[BootscopeError], *, missed: bool) -> int:
-    """The exit code. What could not be sent is told, and does not hide that a budget was missed."""
+    """The exit code. Failures to send the result are reported, but do not hide a missed budget."""
     for error in failed[0 if missed else 1 :]:
         show_error(error)
     if failed and not missed:
@@ -118,7 +118,7 @@ def _ended(failed: list[BootscopeError], *, missed: bool) -> int:
 
 
 def _agree(args: argparse.Namespace) -> None:
-    """Raises UserError for options that do not go together."""
+    """Raises UserError for options that exclude each other."""
     if args.save_baseline:
         refuse(args, ("file", "product", "label", *_TOLD), "is for a check; --save-baseline checks nothing")
     check_posts(args)
@@ -169,8 +169,8 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _print(args: argparse.Namespace, checked: Sequence[Checked]) -> None:
-    """The tables, then what the CI system reads from the output."""
-    # Names from a boot could look like commands to GitHub: it reads none until this word comes again.
+    """The tables, then the lines that the CI system reads from the output."""
+    # Names from a boot could look like commands to GitHub: it ignores commands until this word comes again.
     word = secrets.token_hex(16)
     if args.github:
         print(f"::stop-commands::{word}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling servers the result of a check: a comment on a pull or merge request, a webhook."""
+"""Sends the result of a check to servers: as a comment on a pull or merge request, to a webhook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLATFORMS = ("github", "gitlab")
 
 
 def add_posts(parser: argparse.ArgumentParser) -> None:
-    """Options that tell a server."""
+    """Adds the options that send to a server."""
     parser.add_argument("--comment", choices=PLATFORMS, help="comment on the pull or merge request there")
     option(
         parser, "--comment-on", "N", "the number of that request (default: the one of this CI job)", type=int
@@ -29,7 +29,7 @@ def add_posts(parser: argparse.ArgumentParser) -> None:
 
 
 def check_posts(args: argparse.Namespace) -> None:
-    """Raises UserError for what cannot be sent as it was asked for, before anything is checked."""
+    """Raises UserError for what cannot be sent as requested, before anything is checked."""
     if not args.comment and (args.comment_on is not None or args.comment_name):
         name = "--comment-on" if args.comment_on is not None else "--comment-name"
         raise UserError(f"{name} goes with --comment", hint="bootscope help comments")
@@ -44,7 +44,7 @@ def check_posts(args: argparse.Namespace) -> None:
 
 
 def post(args: argparse.Namespace, checked: Sequence[Checked]) -> Iterator[BootscopeError]:
-    """Sends what was asked for; what could not be sent comes back as an error each."""
+    """Sends what was requested; returns an error for each result that could not be sent."""
     if args.comment:
         try:
             _comment(args, checked)
@@ -76,7 +76,7 @@ def _comment(args: argparse.Namespace, checked: Sequence[Checked]) -> None:
 
 
 def job_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """What the CI system says of this job: `commit`, and `job`, its address."""
+    """Facts about this job from the CI system: `commit`, and `job`, its address."""
     found = {"commit": environ.get("GITHUB_SHA") or environ.get("CI_COMMIT_SHA") or "", "job": _job(environ)}
     return {name: value for name, value in found.items() if re.fullmatch(r"[!-~]{1,400}", value)}
 

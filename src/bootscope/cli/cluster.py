@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--cluster: who builds and boots for a verb, this process or the workers of a cluster."""
+"""--cluster: whether this process or the workers of a cluster build and boot for a verb."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def add_cluster_option(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
-    """Measures a board of a farm by the workers of the cluster that reach it; returns the id of the run.
+    """Measures a farm's board with the workers of the cluster that reach it; returns the id of the run.
 
-    Raises UserError for what only this computer can do, and as :meth:`FarmBoards.measure` does.
+    Raises UserError for options that work on this computer only, and as :meth:`FarmBoards.measure` does.
     """
     if board.console.kind != FARM:
         raise UserError(
@@ -72,7 +72,7 @@ def measure(args: argparse.Namespace, store: Store, board: RealBoard) -> str:
 
 @contextlib.contextmanager
 def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
-    """Who builds and boots; a cluster that was started for it is ended, and what it did is told.
+    """Who builds and boots. At the end, a cluster that was started for this is ended, and its work reported.
 
     Raises as :func:`bootscope.cluster.connect.connected` does.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may come next on a command line: the verbs, then the options of a verb and their values, out of the
-parser itself. The shells' scripts (completion.py) only ask this."""
+"""What may come next on a command line: the verbs, then the options of a verb and their values, taken from
+the parser itself. The shells' scripts (completion.py) only call this."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ KINDS: dict[str, tuple[str, ...]] = {
     "import milestone": (),
     "system of": ("trees",),
 }
-"""Argument, or verb and argument, as the parser calls them -> kinds of names."""
+"""Argument, or verb and argument, by the parser's names -> kinds of names."""
 
 Found = list[tuple[str, str]]
-"""Words, each with what it means in a few more."""
+"""Words, each with a short description."""
 
 
 def candidates(line: Sequence[str]) -> Found:
-    """What may stand in place of the last word of `line`, which is the command line after `bootscope`.
-    Empty where only the user or the file system can know."""
+    """What may replace the last word of `line`, which is the command line after `bootscope`. Empty if only
+    the user or the file system can know."""
     *before, current = line
     if not before:
         return _beginning(current, [(name, summary) for name, (_, summary) in VERBS.items()])
     if before[0] not in VERBS:
         return []
-    # What only lists verbs needs no parser of any.
+    # Listing the verbs needs none of their parsers.
     from bootscope.cli.parsers import verb_parser
 
     return _of_verb(before[0], verb_parser(before[0]), before[1:], current)
@@ -71,7 +71,7 @@ def _beginning(current: str, found: Found) -> Found:
 
 
 def _of_verb(verb: str, parser: argparse.ArgumentParser, before: list[str], current: str) -> Found:
-    """What may follow the words of a verb's own."""
+    """What may follow the arguments of a verb."""
     name, joined, value = current.partition("=")
     if joined and name in parser._option_string_actions:
         values = _values(verb, parser._option_string_actions[name], before)
@@ -111,7 +111,7 @@ def _expected(parser: argparse.ArgumentParser, before: list[str]) -> argparse.Ac
 
 
 def _takes(option: argparse.Action) -> int:
-    """How many words an option takes; as good as endless where there is no limit."""
+    """How many words an option takes; a very large number if there is no limit."""
     if option.nargs is None:
         return 1
     if isinstance(option.nargs, int):
@@ -120,13 +120,13 @@ def _takes(option: argparse.Action) -> int:
 
 
 def _values(verb: str, action: argparse.Action, before: list[str]) -> Found:
-    """The values of an argument, where they can be listed."""
+    """The values of an argument, if they can be listed."""
     if action.choices is not None:
         return [(str(choice), "") for choice in action.choices]
     if verb == "system" and before[:1] == ["import"]:
         return []  # a folder
     if action.nargs == 2 and before and not before[-1].startswith("-"):
-        return []  # the first of the two is there
+        return []  # the first of the two is given
     kinds = KINDS.get(f"{verb} {action.dest}", KINDS.get(action.dest, ()))
     return [(word, "") for word in names(kinds)]
 
@@ -144,7 +144,7 @@ def _runs() -> list[str]:
 
 
 def _milestones() -> list[str]:
-    """Those of the systems that come with bootscope."""
+    """The milestones of the systems that come with bootscope."""
     from bootscope.boards.profile import load_board
     from bootscope.system.load import load_system, milestones, system_names
 
@@ -166,7 +166,7 @@ def _formats() -> list[str]:
 
 
 def _changes() -> list[str]:
-    """What can be said as it stands: a form such as console=BAUD up to what is to be filled in."""
+    """Changes as they can be typed: of a form such as console=BAUD only the part before the placeholder."""
     from bootscope.analysis.whatif import KNOWN
 
     return [name.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") if name[-1].isupper() else name for name in KNOWN]
@@ -190,12 +190,12 @@ NAMES: dict[str, str | Callable[[], list[str]]] = {
     "kinds of systems": "inventory.machine:KINDS",
     "build systems": "buildtrees.applying:WRITERS",
 }
-"""Kind -> what has its names, or module:name below bootscope: somebody waits at a prompt, and only what is
-asked for is loaded."""
+"""Kind -> a function that returns its names, or module:name below bootscope: the user waits at a prompt, so
+only what is needed is loaded."""
 
 
 def names(kinds: Iterable[str]) -> list[str]:
-    """The names of some kinds, each once."""
+    """The names of these kinds, each once."""
     return list(dict.fromkeys(name for kind in kinds for name in _names(kind)))
 
 

@@ -10,7 +10,7 @@ from bootscope.cli.complete import candidates
 from bootscope.cli.verb import Verb, print_json
 from bootscope.core.errors import UserError, printable
 
-# Shells take words apart at '=' (bash) or not (zsh, fish). Where bootscope knows no words, files are meant.
+# bash splits words at '='; zsh and fish do not. Where bootscope has no words, the shell completes files.
 _BASH = """\
 _bootscope() {
     local line="${COMP_LINE:0:COMP_POINT}" word
@@ -66,7 +66,7 @@ class Completion(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("shell", nargs="?", choices=tuple(SCRIPTS), default="bash")
-        # What the scripts ask: completion --line SHELL -- the words up to where the cursor is
+        # The scripts call: completion --line SHELL -- the words up to the cursor
         flag(parser, "--line", argparse.SUPPRESS)
         parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
 

@@ -48,7 +48,7 @@ class Container(Verb):
 
 
 def _made(quiet: bool) -> tuple[Cache, str]:
-    """The cache, and the id of the container in it, made if need be."""
+    """The cache, and the id of its container, which is made if it is missing."""
     cache, wanted = Cache(cache_dir()), step()
     step_id, url = wanted.step_id({}), share_url()
     share = Share(url, to_stderr) if url else None
@@ -69,7 +69,7 @@ def _tell(action: str, as_json: bool) -> int:
 
 
 def _run(words: list[str]) -> int:
-    """Becomes the program; returns only where that fails."""
+    """Replaces this process with the program; returns only if that fails."""
     cache, step_id = _made(quiet=False)
     inside = Inside(cache.steps / step_id)
     inside.check()

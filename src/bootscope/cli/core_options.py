@@ -19,12 +19,12 @@ def add_core_options(parser: argparse.ArgumentParser, stalls: str) -> None:
 
 
 def core_of(args: argparse.Namespace) -> Core | None:
-    """The core that was named. Raises UserError for none of ours, or a file that is none."""
+    """The named core. Raises UserError for an unknown core, and for a file that is no core profile."""
     return load_core(args.core) if args.core else None
 
 
 def call_paths(trace: Trace, of_stalls: bool) -> Trace:
-    """The trace with the call paths asked for. Raises UserError where no core is modelled."""
+    """The trace with the requested call paths. Raises UserError if no core is modelled."""
     if not of_stalls:
         return trace
     if not trace.stalls:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at a stored boot with a core whose caches it was not counted for: it is booted once more."""
+"""Viewing a stored boot on a core that its caches were not counted for: it is booted once more."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bootscope.system.load import LoadedSystem, load_system
 
 
 def on_core(args: argparse.Namespace, before: View, core: Core) -> View:
-    """The same boot as `before`, on a core; where its caches were not counted for, they are now.
+    """The same boot as `before`, on a core; counts its caches now if that was not done yet.
 
-    Raises UserError where that cannot be done here, with what to run instead; ToolError as a build and a
+    Raises UserError if that is not possible here, with what to run instead; ToolError as a build and a
     counting pass do.
     """
     store, run, boot = open_store(), before.run, before.boot
@@ -30,7 +30,7 @@ def on_core(args: argparse.Namespace, before: View, core: Core) -> View:
 
 
 def _count(args: argparse.Namespace, store: Store, before: View, core: Core) -> None:
-    # What builds and boots is not loaded where counts are there already.
+    # What builds and boots is loaded only if counts are missing.
     from bootscope.builder.cache import Cache
     from bootscope.cli.common import runner
     from bootscope.cli.observers import observer
@@ -51,8 +51,8 @@ def _count(args: argparse.Namespace, store: Store, before: View, core: Core) -> 
 
 
 def system_of(before: View, why: str, hint: str) -> LoadedSystem:
-    """What a run was recorded of. Raises UserError where that is known by its files only: `why` says what it
-    is wanted for."""
+    """The system that a run was recorded of. Raises UserError if only its files are known: `why` says what
+    the system is needed for."""
     info = before.run.info
     try:
         return load_system(info.system.name)

@@ -100,7 +100,7 @@ def _bench(args: argparse.Namespace) -> Bench:
 
 
 def _look(args: argparse.Namespace, v: View, at: Moment, machine: Standing) -> None:
-    """Shows the machine, and what gdb says of it."""
+    """Shows the machine's state, and gdb's output."""
     from bootscope.debugging.stopped import stopped
     from bootscope.debugging.symbols import answers
 
@@ -117,7 +117,7 @@ def _look(args: argparse.Namespace, v: View, at: Moment, machine: Standing) -> N
 
 
 def _wait(gdb: str | None, v: View, at: Moment, machine: Standing, where: str) -> None:
-    """Says how to attach, and waits for the end of the machine."""
+    """Prints how to attach, and waits until the machine ends."""
     from bootscope.debugging.symbols import EVERY, commands
 
     out = terminal()
@@ -132,7 +132,7 @@ def _wait(gdb: str | None, v: View, at: Moment, machine: Standing, where: str) -
 
 
 def _visible_lines(text: str) -> str:
-    """What gdb said, without what a terminal would obey."""
+    """gdb's output without control characters."""
     return "\n".join(visible(line.encode(), 2000) for line in text.splitlines())
 
 

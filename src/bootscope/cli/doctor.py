@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope doctor: what works on this machine, what is missing, in which version, and how to get it."""
+"""bootscope doctor: what works on this computer, what is missing, in which version, and how to get it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Doctor(Verb):
 
 
 def _with_those_before(asked: list[State]) -> list[State]:
-    """Each part once, after those that it builds on."""
+    """Each part once, after the parts that it builds on."""
     found: dict[str, State] = {}
     for last in asked:
         one: State | None = last
@@ -83,7 +83,7 @@ def _document(states: list[State], good: bool) -> dict[str, object]:
 
 
 def _commands(one: State) -> list[str]:
-    """What to run for all that a part needs and this machine lacks. apt gets everything at once, but for a
+    """The commands that install what a part lacks on this computer. apt installs everything at once, except a
     QEMU that must come from elsewhere."""
     bad = {check.name: check for check in one.missing}
     special = [check for check in bad.values() if check.name in TOOLS and TOOLS[check.name].minimum]
@@ -101,7 +101,7 @@ def _mark(check: Check) -> str:
 
 
 def _show(states: list[State]) -> None:
-    """All checks by part; at the end, where it is read, what works and what to do."""
+    """All checks by part; at the end, where users look, what works and what to do."""
     out = terminal()
     for one in states:
         out.print(f"[bold]{one.part.title}[/] ({one.part.verbs})")
@@ -121,7 +121,7 @@ def _show(states: list[State]) -> None:
 
 
 def _conclude(out: Console, one: State) -> None:
-    """Whether a part works, and what is to be run where it does not."""
+    """Whether a part works, and if not, what to run."""
     out.print(f"[bold]{one.part.title}[/]: {_verdict(one)}")
     for command in _commands(one):
         out.print(f"    {command}", markup=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from bootscope.core.paths import data_dir, docs_dir
 
 NEWS = "news"
 FOR_CONTRIBUTORS = {"style"}
-"""Documents that are no topics of `help`."""
+"""Documents that are not topics of `help`."""
 
 
 def topics() -> dict[str, Path]:
@@ -22,19 +22,19 @@ def topics() -> dict[str, Path]:
 
 
 def title(path: Path) -> str:
-    """The first heading of a document; its name where there is none."""
+    """The first heading of a document; its name if there is none."""
     with path.open() as lines:
         return next((line[2:].strip() for line in lines if line.startswith("# ")), path.stem)
 
 
 def topic_of(name: str) -> str:
-    """What a user means by `real-boards`, `docs/real-boards.md` or `real-boards.md`."""
+    """The topic meant by `real-boards`, `docs/real-boards.md` or `real-boards.md`."""
     return name.removeprefix("docs/").removesuffix(".md").lower()
 
 
 def find(name: str, others: list[str]) -> Path:
-    """The document on a topic. Raises UserError for one that there is not, naming what is like it, also
-    among `others`."""
+    """The document on a topic. Raises UserError for an unknown one, with similar names, also from
+    `others`."""
     known = topics()
     if topic_of(name) not in known:
         raise unknown("topic", name, sorted({*known, *others}), "bootscope help")

@@ -29,7 +29,7 @@ from bootscope.timeline.trace import Trace
 
 
 def subject_of(boot_id: str, boot: View | Trace) -> Subject:
-    """What is exported of a recorded or an imported boot."""
+    """The subject of an export: a recorded or an imported boot."""
     if isinstance(boot, Trace):
         return Subject(boot, facts={"boot id": boot_id})
     info, ended = boot.run.info, boot.boot.info
@@ -46,7 +46,7 @@ def subject_of(boot_id: str, boot: View | Trace) -> Subject:
 
 
 def _others(store: Store, name: str | None, boot_id: str) -> str:
-    """Which boot of its run is exported, in words, where nobody asked for it and there are others."""
+    """Which boot of its run is exported, in words, if the user named none and there are several."""
     if run_and_boot(name)[1] is not None:
         return ""
     run_id, _, number = boot_id.rpartition("/")
@@ -55,7 +55,7 @@ def _others(store: Store, name: str | None, boot_id: str) -> str:
 
 
 def _rows(store: Store, boot_id: str) -> tuple[BootRow, ...]:
-    """All boots of the run that a boot is of."""
+    """All boots of the run that a boot belongs to."""
     found = sample_set(store, boot_id.rpartition("/")[0])
     return tuple(
         BootRow(boot.boot_id, boot.why, {str(q): ns for q, ns in boot.times.items()}) for boot in found.boots
@@ -114,7 +114,7 @@ class Export(Verb):
 
 
 def chosen(args: argparse.Namespace) -> Exporter:
-    """The format asked for. Raises UserError when it is not clear, or cannot go where it is to go."""
+    """The requested format. Raises UserError when it is ambiguous, or does not fit its destination."""
     if not args.output:
         raise UserError("where to?", hint="-o FILE, or -o - for standard output")
     if args.output == "-":

@@ -74,7 +74,7 @@ def _verb(name: str, json: bool) -> int:
 
 
 def _show(path: Path, json: bool) -> int:
-    """A document: set and paged on a terminal, as it is written elsewhere."""
+    """A document: formatted and paged on a terminal, otherwise as its source."""
     text = path.read_text()
     if json:
         topic = documents.topic_of(path.name)
@@ -82,7 +82,7 @@ def _show(path: Path, json: bool) -> int:
     elif sys.stdout.isatty():
         from rich.markdown import Markdown
 
-        # less shows colours, and does not stay where there is less than a page.
+        # With these, less shows colours, and exits at once if there is less than a page.
         os.environ.setdefault("LESS", "-FRX")
         out = terminal()
         with out.pager(styles=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope image: what an image that is built already holds, and how it boots."""
+"""bootscope image: the content of a prebuilt image, and how it boots."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ImageVerb(Verb):
             written = handout.write(image, args.output).written if args.output else []
         if args.json:
             about = msgspec.to_builtins(known)
-            # `kind` is what all documents call their own kind.
+            # In all JSON documents `kind` is the kind of the document.
             paths = [str(path) for path in written]
             print_json("image", {"what": about.pop("kind"), **about, "written": paths})
         else:

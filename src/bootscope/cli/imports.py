@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope import: logs and traces that somebody already has become a run."""
+"""bootscope import: makes a run of logs and traces that exist already."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def list_formats(as_json: bool) -> int:
 
 
 def store_run(name: str, raws: list[Raw], found: Understood, marks: Mapping[str, str]) -> str:
-    """Keeps the files, labelled with `marks`; returns the run's id."""
+    """Stores the files, labelled with `marks`; returns the run's id."""
     store = open_store(marks=marks)
     formats: dict[str, tuple[str, ...]] = {}
     for file in found.files:
@@ -116,7 +116,7 @@ def store_run(name: str, raws: list[Raw], found: Understood, marks: Mapping[str,
 def _name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> int:
     """Adds milestones to consoles that are stored already.
 
-    Raises UserError where there is nothing to add, or files are named too.
+    Raises UserError if there is nothing to add, or files are named as well.
     """
     others = [name.replace("_", "-") for name in _OF_IMPORT if getattr(args, name)]
     if others:
@@ -141,14 +141,14 @@ def _name_milestones(args: argparse.Namespace, milestones: dict[str, str]) -> in
 
 
 def _warn(out: Console, found: list[Missing]) -> None:
-    """Says which milestones were not found, and which lines may have been meant."""
+    """Reports which milestones were not found, and which lines may have been meant."""
     for one in found:
         out.print(Text(one.words, "yellow"), soft_wrap=True)
         out.print(Text(f"  {one.hint}", "yellow"), soft_wrap=True)
 
 
 def _missing(found: list[Missing]) -> list[dict[str, object]]:
-    """The same for JSON."""
+    """The same as JSON."""
     return [
         {
             "name": visible(one.name.encode()),
@@ -160,11 +160,11 @@ def _missing(found: list[Missing]) -> list[dict[str, object]]:
     ]
 
 
-# ---- what the user said ----
+# ---- the user's answers ----
 
 
 def answers_of(args: argparse.Namespace) -> Answers:
-    """The options as answers. Raises UserError for what makes no sense by itself."""
+    """The options as answers. Raises UserError for invalid ones."""
     formats = by_name(args.format, optional=True)
     for name in formats.values():
         registry.reader(name)
@@ -194,7 +194,7 @@ def by_name(given: list[str], optional: bool = False) -> dict[str, str]:
 
 
 def nanoseconds(text: str) -> int:
-    """`-1.5` seconds -> -1500000000. Raises UserError."""
+    """Seconds as text -> ns: `-1.5` -> -1500000000. Raises UserError for anything else."""
     match = _SECONDS.fullmatch(text)
     if not match or int(match[2]) > MAX_OFFSET_S:
         raise UserError(f"not a number of seconds: '{printable(text)}'", hint="such as 1.25 or -0.003")
@@ -203,7 +203,7 @@ def nanoseconds(text: str) -> int:
 
 
 def check_names(found: Understood, answers: Answers) -> None:
-    """Raises UserError when something was said of a file that is not there."""
+    """Raises UserError when an answer is about a file that was not given."""
     for said in (answers.formats, answers.stamps):
         for name in said:
             if name != ALL and not any(by_file({name: name}, f.name) for f in found.files):

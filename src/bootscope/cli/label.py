@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope label: what people say of a run, beside its recording."""
+"""bootscope label: the user's labels of a run, stored beside its recording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.cli.verb import Verb, print_json, terminal
 
 
 def add_label_option(parser: argparse.ArgumentParser) -> None:
-    """`--label` of the verbs that make runs."""
+    """Adds `--label`, for the verbs that make runs."""
     several(parser, "--label", "KEY=VALUE", "label of the new run, such as branch=main (repeatable)")
 
 

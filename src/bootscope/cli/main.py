@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: finds the verb, runs it, and alone turns errors into exit codes.
+"""The command line: finds the verb, runs it, and is the only place that turns errors into exit codes.
 
-0 fine, 1 a bug of ours, 2 something the user can mend, 3 the board (also a budget that it missed) or a tool,
-130 interrupted.
+0 success, 1 a bug of ours, 2 something the user can fix, 3 the board (also a missed budget) or a tool, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, err
 
 
 def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of the verb that a command line names; the overview where it names none."""
+    """The parser of the verb that a command line names; the overview if it names none."""
     first = next((word for word in words if word == "--" or not word.startswith("-")), "")
     return parser([first]) if first in VERBS else overview()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command line, and sends what it made to a store on a server; returns the exit code."""
+    """Runs one command line, and sends what it made to the store's server, if there is one; returns the exit
+    code."""
     status = _guarded(lambda: _run(sys.argv[1:] if arguments is None else arguments))
     stores = sys.modules.get("bootscope.cli.stores")
     if stores is None or status in (BUG, INTERRUPTED):
@@ -49,7 +50,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _guarded(work: Callable[[], int]) -> int:
-    """Does `work`; what it raises becomes a message and an exit code."""
+    """Calls `work`; an exception becomes a message and an exit code."""
     try:
         return work()
     except BootscopeError as error:
@@ -57,7 +58,7 @@ def _guarded(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return show_interrupted()
     except BrokenPipeError:
-        # The reader (head, a pager) has seen enough. Python would complain at exit once more.
+        # The reader (head, a pager) has closed the pipe. Python would complain once more at exit.
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -67,7 +68,7 @@ def _guarded(work: Callable[[], int]) -> int:
             return BUG
         return show_error(of_the_world(error))
     except Exception:
-        # Python wraps an interrupt into another error where it makes classes.
+        # Python wraps an interrupt in another error if it comes while a class is created.
         if interrupts.asked():
             return show_interrupted()
         show_bug()
@@ -75,13 +76,13 @@ def _guarded(work: Callable[[], int]) -> int:
 
 
 def show_interrupted() -> int:
-    """Says that the user ended it; returns the exit code."""
+    """Reports that the user interrupted the command; returns the exit code."""
     print("bootscope: interrupted", file=sys.stderr)
     return INTERRUPTED
 
 
 def show_error(error: BootscopeError) -> int:
-    """Shows an error and the way out; returns its exit code."""
+    """Shows an error and its hint; returns its exit code."""
     print(f"bootscope: {error.message}", file=sys.stderr)
     if error.hint:
         print(f"  hint: {error.hint}", file=sys.stderr)
@@ -89,7 +90,7 @@ def show_error(error: BootscopeError) -> int:
 
 
 def of_the_world(error: OSError) -> BootscopeError:
-    """What is said where a disk is full, or a file system refuses."""
+    """The error for a full disk, or for a file system that refuses."""
     from bootscope.capture.access import REFUSALS, refused
     from bootscope.core.paths import cache_dir, store_dir
 
@@ -106,7 +107,7 @@ def of_the_world(error: OSError) -> BootscopeError:
 
 
 def show_bug() -> None:
-    """Shows the trace of an error that nobody expected."""
+    """Shows the traceback of an unexpected error."""
     import traceback
 
     traceback.print_exc()
@@ -115,8 +116,8 @@ def show_bug() -> None:
 
 def entry() -> None:
     """The entry point of the console script."""
-    # A recording is some 100,000 objects that stay until the end: looking through them for garbage again
-    # and again took a quarter of the time of `show`.
+    # A recording is some 100,000 objects that live until the end: scanning them for garbage again and again
+    # took a quarter of the time of `show`.
     gc.set_threshold(200_000, 50, 100)
     interrupts.install()
     for stream in (sys.stdout, sys.stderr):

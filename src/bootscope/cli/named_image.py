@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that are built already as systems of other verbs: by their name, or files with a board."""
+"""Prebuilt images as the systems of other verbs: by their name, or as files with a board."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def image_of(names: Sequence[str], board: str | None, **more: str) -> ImageRecord | None:
-    """The image that was named: by its name, or as files, or an imported system, with an emulated `board`;
-    None for anything else. `more` are other keys of the record. Raises UserError where files lack a board."""
+    """The named image: by its name, or as files or an imported system with an emulated `board`; None for
+    anything else. `more` are other keys of the record. Raises UserError for files without a board."""
     if len(names) == 1 and is_image(names[0]):
         if board:
             raise UserError(f"{printable(names[0])} has its board: leave --board out")
@@ -59,8 +59,8 @@ def bench(
     limits: Limits | None = None,
     timeout_s: float | None = None,
 ) -> ImageBench:
-    """Where the image is booted, as it is and changed. Raises UserError where it is not understood."""
-    # Loading what boots images takes long, and most commands name none.
+    """The bench of the image, unchanged and changed. Raises UserError if the image is not understood."""
+    # What boots images is slow to load, and most commands need no image.
     from bootscope.builder.cache import Cache
     from bootscope.cli.observers import Quiet
     from bootscope.cli.progress import progress
@@ -74,7 +74,7 @@ def bench(
 
 
 def ending(record: ImageRecord, until: str | None, text: str | None) -> ImageRecord:
-    """A record whose boots end elsewhere, where that was asked for."""
+    """A record whose boots end as requested, if that was requested."""
     if not until and not text:
         return record
     return msgspec.structs.replace(record, until=until or "", until_text=text or "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bootscope system` for images that are built already: they get a name, a board and how they boot."""
+"""`bootscope system` for prebuilt images: gives them a name, a board and a way to boot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bootscope.imageedit.record import KIND, SCHEMA, ImageRecord, image_names, i
 __all__ = ["image_names", "is_image"]
 
 ALONE = ("append", "through", "until", "until_text", "application", "kernel_config")
-"""Options of `system import` that are for images alone, by their names in the result of the parser."""
+"""Options of `system import` for images only, by their names in the result of the parser."""
 _TREES_ALONE = (
     "kind", "image", "build", "shell", "deploy", "product", "check", "changes", "series", "kernel_recipe",
     "uboot_recipe",
@@ -36,7 +36,7 @@ _TREES_ALONE = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that are for images alone."""
+    """Adds the options for images only."""
     group = parser.add_argument_group("images that are built already (bootscope help your-image)")
     option(group, "--append", "WORDS", "words to append to the kernel command line")
     group.add_argument("--through", choices=THROUGH, help="what starts its boot (default: kernel)")
@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted(args: argparse.Namespace) -> bool:
-    """Whether what is to be imported is an image for an emulated board."""
+    """Whether an image for an emulated board is to be imported."""
     if args.board and parted(args.board)[0] in board_names():
         return True
     if any(Path(name).is_file() for name in args.of):
@@ -62,7 +62,7 @@ def wanted(args: argparse.Namespace) -> bool:
 
 
 def import_image(args: argparse.Namespace) -> int:
-    """Gives an image a name; returns the exit code. Raises UserError where it cannot boot on its board."""
+    """Gives an image a name; returns the exit code. Raises UserError if it cannot boot on its board."""
     refuse(args, _TREES_ALONE, "is for the folder of a build, tried on a real board")
     name = getattr(args, "as") or name_of(args.of[0])
     keep.check_name(name)
@@ -145,13 +145,13 @@ def _show(made: ImageRecord, path: Path, as_json: bool, ready: Ready) -> None:
 
 
 def rows() -> list[dict[str, object]]:
-    """All images that have a name, for JSON."""
+    """All named images, as JSON."""
     made = [load_image(name)[0] for name in image_names()]
     return [{"name": m.name, "made_by": "image", "folder": m.files[0], "build": ()} for m in made]
 
 
 def listed(out: Console) -> None:
-    """Prints all images that have a name."""
+    """Prints all named images."""
     for name in image_names():
         made = load_image(name)[0]
         out.print(Text(f"{made.name}: an image for {made.board}, {printable(', '.join(made.files))}"))

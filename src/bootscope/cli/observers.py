@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who shows boots as they go on, of an emulated board or a real one: on a terminal, in a file, or nobody."""
+"""Observers of boots on an emulated or a real board: they print to a terminal or a file, or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bootscope.hardware import measuring
 
 
 class Quiet(measuring.Observer):
-    """Tells nothing, also of an emulated board."""
+    """Prints nothing, also for an emulated board."""
 
     def line(self, time_ns: int, phase: str, data: bytes) -> None: ...
 
@@ -26,7 +26,7 @@ class Shown(Quiet):
     _lines = True
 
     def boot_begins(self, number: int, total: int) -> None:
-        # The console of every boot is much the same; one is worth reading.
+        # The consoles of all boots are much the same; one is enough.
         self._lines = number == 1
         if total > 1:
             self.says(f"boot {number} of {total}")
@@ -50,7 +50,7 @@ class Shown(Quiet):
 
 
 class ShownEmulated(Shown):
-    """The same, with what an emulated boot took."""
+    """The same, with the host time that an emulated boot took."""
 
     def boot_ended(self, info: BootInfo) -> None:
         took = seconds(info.host_ms * 1_000_000, 1)
@@ -72,7 +72,7 @@ class LiveView(ShownEmulated):
 
 
 def observer(as_json: bool) -> Quiet:
-    """Who shows a boot of the emulated board."""
+    """The observer for boots of the emulated board."""
     if as_json:
         return Quiet()
     return LiveView() if sys.stderr.isatty() else ShownEmulated()

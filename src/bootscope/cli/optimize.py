@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope optimize: tries what applies, and keeps what is proven to help."""
+"""bootscope optimize: tries applicable techniques, and keeps what is proven to help."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _DEFAULTS: dict[str, Any] = {
     "goal": 0.0, "keep": "", "budget": "2h", "only": [], "ablate": False, "pareto": False, "beside": "",
     "groups": False,
 }  # fmt: skip
-"""Options of a search that `--resume` takes from the last one where they are not given."""
+"""Options of a search that `--resume` takes from the last search unless they are given."""
 
 
 class Optimize(Verb):
@@ -108,7 +108,7 @@ def _optimize(args: argparse.Namespace, bench: ImageBench | Bench, loaded: Loade
     asked = _asked(args, journal)
     options = _options(args, asked)
     journal.begin(asked)
-    # Hours without a word would be too long, and standard error is not what is read as JSON.
+    # A search may take hours, so it reports progress; standard error is free for that, also with --json.
     tell = teller()
     found = search_emulated(bench, journal, loaded, options, jobs_of(args), tell)
     if args.o:
@@ -132,7 +132,7 @@ def _hand_out(folder: Path, a: Result, image: ImageBench | None) -> None:
 
 
 def _optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], options: Options) -> int:
-    """Searches on an imported system; returns the exit code. `asked` are its options, to be kept."""
+    """Searches on an imported system; returns the exit code. `asked` are its options, which are stored."""
     tree = load_tree(args.system)[0]
     with board_bench(args, tree) as bench:
         journal = Journal(bench.store.root, tree.name + BOARD)
@@ -154,7 +154,7 @@ def _optimize_on_board(args: argparse.Namespace, asked: Mapping[str, Any], optio
 
 
 def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
-    """The options of the search: as given, else (to resume) those of the last one, else the usual ones."""
+    """The options of the search: as given, else (to resume) those of the last one, else the defaults."""
     before: Mapping[str, Any] = {}
     if args.resume:
         if journal.options is None:
@@ -170,10 +170,10 @@ def _asked(args: argparse.Namespace, journal: Journal) -> dict[str, Any]:
 
 
 def _asked_of_board(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of a search on an imported system: as given, else (to resume) those of the last one, else
-    the usual ones. Those of the board are put into `args`.
+    """The options of a search on an imported system: as given, otherwise (to resume) those of the last one,
+    otherwise the defaults. Those of the board are put into `args`.
 
-    Raises UserError where there is nothing to continue, or its images are unknown.
+    Raises UserError if there is nothing to continue, or its images are unknown.
     """
     refuse(args, ("pareto", "beside", "groups"), "is for systems of the emulated board")
     before: Mapping[str, Any] = {}
@@ -212,7 +212,7 @@ def _options(args: argparse.Namespace, asked: Mapping[str, Any]) -> Options:
 
 
 def _known(spec: str) -> None:
-    """Raises UserError for what is neither a technique nor a recipe of one, as `try` knows it."""
+    """Raises UserError for what is neither a technique nor a recipe of one, by the name that `try` uses."""
     name, _, wanted = spec.partition("=")
     found = technique(name)
     recipes = [title(found, recipe) for recipe in found.recipes]
@@ -221,7 +221,7 @@ def _known(spec: str) -> None:
 
 
 def _capabilities(text: str) -> tuple[str, ...]:
-    """The capabilities of a list with commas. Raises UserError for one that there is not."""
+    """The capabilities in a comma-separated list. Raises UserError for an unknown one."""
     found = tuple(filter(None, text.split(",")))
     for ability in found:
         if ability not in ABILITIES:
@@ -230,8 +230,8 @@ def _capabilities(text: str) -> tuple[str, ...]:
 
 
 def goal_ms(text: str) -> float:
-    """Milliseconds of a length of time such as 1500ms or 2s; a number alone is in ms, as it was in the first
-    version. Raises UserError when it is none."""
+    """Milliseconds of a duration such as 1500ms or 2s; a number alone is in ms, as in the first version.
+    Raises UserError for anything else."""
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s)?", text)
     if not match:
         raise UserError(f"--goal {printable(text)} is not a duration", hint="for example 1500ms or 2s")
@@ -239,7 +239,7 @@ def goal_ms(text: str) -> float:
 
 
 def budget_s(text: str) -> int:
-    """Seconds of a length of time such as 90m or 2h. Raises UserError when it is none."""
+    """Seconds of a duration such as 90m or 2h. Raises UserError for anything else."""
     match = re.fullmatch(r"([0-9]{1,5})([smh])", text)
     if not match:
         raise UserError(f"'{printable(text)}' is not a duration", hint="for example 90m or 2h")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that verbs write: what kind their name asks for, and writing them whole."""
+"""Files that verbs write: their format by the file's name, and writing them atomically."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bootscope.core.errors import UserError, printable
 
 HTML, MARKDOWN = "html", "md"
 FORMS = ("svg", "png", "pdf", MARKDOWN)
-"""What is written beside HTML, as a file's name ends."""
+"""The formats beside HTML, by the suffix of a file's name."""
 _OTHERS = ("jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "eps", "ps", "docx", "pptx")
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Writes a file whole or not at all; what is no ordinary file (a pipe, /dev/stdout) is written to.
+    """Writes a file whole or not at all; anything else (a pipe, /dev/stdout) is written to directly.
 
     Raises UserError when it cannot be written.
     """
@@ -33,9 +33,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def writable(path: Path) -> None:
-    """Raises UserError where a file of that name can never be written: for verbs that work long before it is.
+    """Raises UserError if a file of that name can never be written: for verbs that work long before that.
 
-    A file called - is taken for standard output by whoever knows other programs, and overlooked by others."""
+    In other programs `-` is standard output; here it would be a file that is overlooked, so it is refused."""
     if str(path) == "-":
         raise UserError("cannot write -: standard output is not supported here", hint="/dev/stdout, or ./-")
     if path.is_dir():
@@ -46,7 +46,7 @@ def writable(path: Path) -> None:
 
 
 def form_of(path: Path) -> str:
-    """What is to be written, by the end of a file's name. Raises UserError for pictures that nobody makes."""
+    """The format to write, by the suffix of a file's name. Raises UserError for unsupported formats."""
     ending = path.suffix.lower().removeprefix(".")
     if ending in _OTHERS:
         raise UserError(f"cannot write .{ending}", hint="FILE.html, .svg, .png, .pdf or .md")

@@ -16,14 +16,14 @@ from bootscope.cli.verbs import GROUPS, VERBS
 
 
 def load(name: str) -> type[Verb]:
-    """The verb of that name."""
+    """The verb with that name."""
     module, _, kind = VERBS[name][0].partition(":")
     found: type[Verb] = getattr(importlib.import_module(f"bootscope.cli.{module}"), kind)
     return found
 
 
 def _top() -> argparse.ArgumentParser:
-    """The parser without verbs. An option with a value would break `_parser_for` of main.py."""
+    """The parser without verbs. An option with a value would break `_parser_for` in main.py."""
     top = Parser(
         prog="bootscope",
         description="Measures, explains and shrinks the boot time of Linux devices.",
@@ -53,7 +53,7 @@ def parser(names: Iterable[str] = VERBS) -> argparse.ArgumentParser:
 
 
 def overview() -> argparse.ArgumentParser:
-    """A parser that knows what the verbs are called and what they do, and loads none of them."""
+    """A parser that knows the names and summaries of the verbs, and loads none of them."""
     top = _top()
     top.usage = "bootscope [-h] [--version] VERB ..."
     top.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -68,7 +68,7 @@ def overview() -> argparse.ArgumentParser:
 
 
 def _grouped(width: int) -> str:
-    """The verbs with what they do, by what they are for."""
+    """The verbs with their summaries, grouped by purpose."""
     longest = max(map(len, VERBS))
     groups = (
         f"{group}:\n{table({name: VERBS[name][1] for name in names}, longest, width)}"
@@ -78,7 +78,7 @@ def _grouped(width: int) -> str:
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:
-    """The parser of what follows a verb."""
+    """The parser for the arguments of a verb."""
     verbs = next(a for a in parser([name])._actions if isinstance(a, argparse._SubParsersAction))
     found: argparse.ArgumentParser = verbs.choices[name]
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope report for what is no HTML: pictures, a page, a text with a picture."""
+"""bootscope report for formats other than HTML: pictures, a page, a text with a picture."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from bootscope.pictures.theme import DARK, LIGHT, theme_of
 
 
 def write(store: Store, names: Sequence[str], form: str, args: argparse.Namespace) -> int:
-    """Writes `form` (svg, png, pdf, md) of these runs, and says what was written.
+    """Writes these runs as `form` (svg, png, pdf, md), and prints what was written.
 
-    Raises UserError for options that do not go with it, and where nothing can be drawn.
+    Raises UserError for options that do not fit the format, and if there is nothing to draw.
     """
     _agree(form, args)
     if form in ("png", "pdf"):
@@ -52,7 +52,7 @@ def write(store: Store, names: Sequence[str], form: str, args: argparse.Namespac
 
 
 def _agree(form: str, args: argparse.Namespace) -> None:
-    """Raises UserError for options that the format has no use for."""
+    """Raises UserError for options that the format does not use."""
     if form != "png":
         refuse(args, ("scale",), "is for PNG", "-o FILE.png")
     if form != MARKDOWN:
@@ -75,7 +75,7 @@ def _drawn(found: Picture, form: str, args: argparse.Namespace) -> bytes:
 
 
 def _text(store: Store, subject: Subject, args: argparse.Namespace) -> dict[str, bytes]:
-    """The text, and its picture in light and in dark colours; "" is the text."""
+    """The text, and its picture in light and in dark colours; the key "" is the text."""
     light = args.picture or args.output.with_suffix(".svg")
     if light.suffix.lower() != ".svg":
         raise UserError(f"the picture of a text is SVG: {light}", hint="--picture FILE.svg")

@@ -50,7 +50,7 @@ class Pitfalls(Verb):
 def as_json(name: str, found: Pitfall) -> dict[str, object]:
     """A pitfall as the JSON of this verb has it."""
     table = {key: _plain(value) for key, value in msgspec.to_builtins(found).items()}
-    # `kind` is what all documents call their own kind.
+    # In all JSON documents `kind` is the kind of the document.
     table["about"] = table.pop("kind")
     return {"id": name, **table}
 

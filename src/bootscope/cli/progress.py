@@ -17,13 +17,13 @@ from bootscope.core.errors import printable
 from bootscope.report.workload import announced, fitted, standing_parts
 
 _WIDTH = 80
-"""Of lines that go to no terminal."""
+"""Width of lines that do not go to a terminal."""
 
 
 class PlainProgress(Progress):
-    """A line at the start and end of each step, and one every half minute in between.
+    """A line at the start and end of each step, and every half minute in between.
 
-    What a build is to do is said before it, and each line says how far it is of all that.
+    The estimate of a build comes first, and each line gives the progress within the whole build.
     """
 
     _EVERY_NS = 30 * 10**9
@@ -71,7 +71,7 @@ class PlainProgress(Progress):
         self._say(f"  {self._line(done, total, unit, self._width() - 2)}")
 
     def _line(self, done: int, total: int | None, unit: str, width: int) -> str:
-        """How far it is: of all that is to do where objects are counted, else of this step alone."""
+        """The progress: of the whole build if objects are counted, otherwise of this step alone."""
         if self._pace and self._planned and unit == OBJECTS:
             parts = standing_parts(self._pace.standing(self._last_ns))
             return fitted(parts[self._PARTS_FROM :], width)
@@ -85,12 +85,12 @@ class PlainProgress(Progress):
 
 
 class LiveProgress(PlainProgress):
-    """The same, with a line that is drawn over in between."""
+    """The same, with a line that is redrawn in between."""
 
     _EVERY_NS = 200_000_000
     _BAR, _LEAST_BAR = 16, 6
     _PARTS_FROM = 1
-    """The step stands in the line above."""
+    """The line above already names the step."""
 
     def _show(self, done: int, total: int | None, unit: str) -> None:
         width = self._width() - 2
@@ -105,7 +105,7 @@ class LiveProgress(PlainProgress):
         return 1000 * done // total if total else 0
 
     def _width(self) -> int:
-        # The last column stays free: some terminals wrap as soon as it is written.
+        # The last column stays free: some terminals wrap as soon as it is used.
         try:
             return max(20, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
         except (OSError, ValueError):
@@ -116,7 +116,7 @@ class LiveProgress(PlainProgress):
 
 
 def amount(done: int, total: int | None, unit: str) -> str:
-    """`12 of about 140 MiB (8 %)`, or without what is not known."""
+    """`12 of about 140 MiB (8 %)`, or without the parts that are unknown."""
     if total and done <= total:
         return f"{done:,} of about {total:,} {unit} ({100 * done // total} %)"
     return f"{done:,} {unit}"
@@ -129,7 +129,7 @@ def bar(permille: int, width: int) -> str:
 
 
 def teller(quiet: bool = False) -> Callable[[str], None]:
-    """What tells a person how a long search goes on, in lines on stderr."""
+    """A function that reports the progress of a long search, in lines on stderr."""
 
     def tell(text: str) -> None:
         if not quiet:
@@ -139,7 +139,7 @@ def teller(quiet: bool = False) -> Callable[[str], None]:
 
 
 def progress(quiet: bool = False) -> Progress:
-    """The progress that fits where stderr goes."""
+    """The kind of progress that suits stderr."""
     if quiet:
         return Progress()
     return LiveProgress() if sys.stderr.isatty() else PlainProgress()

@@ -48,12 +48,12 @@ from bootscope.timeline.build import timeline
 FAILED = 3
 _HANG_S, _IMAGE_HANG_S = 30, 15
 _EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls", "counts")
-"""Options that are for an emulated board alone."""
+"""Options for emulated boards only."""
 _NO_CLUSTER = "is for systems that bootscope builds, and for boards of a labgrid farm"
 
 
 def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
-    """The options that are for an emulated board alone."""
+    """Adds the options for emulated boards only."""
     flag(parser, "--no-explain", "record phases and milestones only: smaller, without most of show --view")
     add_board_timeout(parser)
     option(
@@ -175,7 +175,7 @@ class Record(Verb):
 
 
 def board_of(loaded: LoadedSystem, wanted: str) -> Board:
-    """The board that was wanted, else the system's own. Raises UserError for one that it is not built for."""
+    """The requested board, otherwise the system's own. Raises UserError for one that it is not built for."""
     own = load_board(loaded.system.board)
     board = load_board(wanted) if wanted else own
     if _machine(board) != _machine(own):
@@ -191,7 +191,7 @@ def _machine(board: Board) -> tuple[str, str]:
 
 
 def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
-    """The cores to count for. Raises UserError where none is named, or what it needs is left out."""
+    """The cores to count for. Raises UserError if none is named, or an option that this needs is missing."""
     if not args.timing:
         refuse(args, ("core",), "goes with --timing")
         return ()
@@ -209,7 +209,7 @@ def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
 
 
 def _board_named_by(systems: list[str]) -> str:
-    """The board of the one system named, if one is."""
+    """The board of the system named, if exactly one is."""
     return load_system(systems[0]).system.board if len(systems) == 1 else ""
 
 
@@ -220,7 +220,7 @@ def _refuse_image_options(args: argparse.Namespace) -> None:
 
 
 def _record_image(args: argparse.Namespace, limits: Limits) -> int:
-    """Records an image that is built already; returns the exit code."""
+    """Records a prebuilt image; returns the exit code."""
     board_options.refuse_real_options(args, "an image", but=("until_text",))
     refuse(args, ("cluster",), _NO_CLUSTER)
     made = record_image.record(args, _store(args), limits, args.system)
@@ -234,7 +234,7 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
 
 
 def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord) -> int:
-    """Records an image that has a name; returns the exit code."""
+    """Records a named image; returns the exit code."""
     board_options.refuse_real_options(args, "an image", but=("until_text",))
     refuse(args, ("cluster",), _NO_CLUSTER)
     why = f"is in the record of {record.name}: bootscope system import sets it"
@@ -253,12 +253,12 @@ def _sameness(run: StoredRun) -> str:
 
 
 def _store(args: argparse.Namespace) -> Store:
-    """The store, which labels the run as asked for. Raises UserError for what is no label."""
+    """The store, which labels the run as requested. Raises UserError for an invalid label."""
     return open_store(marks=labels.parse(args.label))
 
 
 def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
-    """When a boot reached what it was for: exact on the emulated board; nulls where it did not."""
+    """When a boot reached its milestone: exact on the emulated board; nulls if it did not."""
     ns = None
     if boot.info.complete:
         ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
@@ -284,7 +284,7 @@ def _record_board(args: argparse.Namespace) -> int:
 
 
 def _measured_figures(run: MeasuredRun, boot: StoredBoot) -> dict[str, object]:
-    """When the boot reached what it was for; nulls where that is no milestone, or was not reached."""
+    """When the boot reached its milestone; nulls if it ends by something else, or did not reach it."""
     found = reached_in(run, boot.info.number) if boot.info.complete else None
     return {"reached_ns": found.ns if found else None, "error_ns": found.error_ns if found else None}
 
@@ -296,8 +296,8 @@ def _tell(
     summary: str,
     about: Mapping[str, object] | None = None,
 ) -> int:
-    """Prints what was recorded; returns the exit code. `figures` of a boot and `about` are for JSON; people
-    read the `summary`, a line on all boots."""
+    """Prints the result of recording; returns the exit code. `figures` of a boot and `about` are for JSON;
+    users read the `summary`, a line on all boots."""
     run_id, complete = run.info.run_id, [boot.info.complete for boot in run.boots]
     if as_json:
         boots = []
@@ -310,7 +310,7 @@ def _tell(
         if summary:
             out.print(summary, markup=False)
         out.print(f"recorded as {run_id}", markup=False)
-        # Without a name it is the newest run of which a boot came to its end.
+        # Without a name, `show` takes the newest run with a completed boot.
         name = "" if any(complete) else f" {run_id}"
         out.print(f"next: bootscope show{name}", style="dim", markup=False)
     return 0 if all(complete) else FAILED
@@ -319,8 +319,8 @@ def _tell(
 def bench_of(
     args: argparse.Namespace, observer: Observer | None = None, store: Store | None = None, **how: Any
 ) -> Bench:
-    """Where a verb builds and boots systems, as the build options ask for it, and keeps the runs in a `store`
-    (default: the usual one); `how` is for the bench."""
+    """The bench on which a verb builds and boots systems, according to the build options; it keeps the runs
+    in a `store` (default: the usual one); `how` is passed to the bench."""
     watcher = progress(quiet=args.json)
     make = runner(args, Cache(cache_dir()), watcher)
     return Bench(store or open_store(), make, watcher, observer or Quiet(), **how)

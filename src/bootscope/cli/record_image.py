@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bootscope record FILE...`: an image that is built already, booted as it is."""
+"""`bootscope record FILE...`: a prebuilt image, booted as it is."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from bootscope.imageedit.record import is_image as is_named_image
 from bootscope.system.load import system_names
 
 IMAGE_OPTIONS = ("append", "machine", "through")
-"""Options that are for images alone, by their names in the result of the parser."""
+"""Options for images only, by their names in the result of the parser."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that are for images alone."""
+    """Adds the options for images only."""
     group = parser.add_argument_group("images that are built already (bootscope help your-image)")
     option(group, "--append", "WORDS", "words to append to the kernel command line, such as console=ttyAMA0")
     group.add_argument(
@@ -41,20 +41,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def is_image(names: Sequence[str]) -> bool:
-    """Whether what was named are files of an image (or would be, if they were there), or an imported system,
-    and not a system of ours."""
+    """Whether the names are files of an image (existing or not) or an imported system, not a system of
+    ours."""
     if len(names) != 1:
         return len(names) > 1
     (name,) = names
     if name in system_names() or is_named_image(name):
         return False
-    # No system of ours has a point or a slash in its name.
+    # No system of ours has a dot or a slash in its name.
     like_a_path = Path(name).exists() or "." in name or "/" in name
     return keep.is_tree(name) or (like_a_path and not name.endswith(".toml"))
 
 
 def _files(names: Sequence[str], machine: str) -> tuple[Sequence[str], str, str]:
-    """(files and folders, machine, name for the run; empty for that of the first file) of what was named."""
+    """What was named, as (files and folders, machine, name for the run; empty for the first file's name)."""
     if len(names) == 1 and keep.is_tree(names[0]):
         tree, _ = keep.load_tree(names[0])
         return [tree.folder], machine or tree.machine, tree.name
@@ -63,8 +63,8 @@ def _files(names: Sequence[str], machine: str) -> tuple[Sequence[str], str, str]
 
 @dataclass(frozen=True)
 class Recorded:
-    """A run of an image, and what to say of it: where a recording ends, what was taken, doubts, and what
-    to do about boots that did not come to their end."""
+    """A run of an image, and what to report of it: where a recording ends, what was chosen, doubts, and
+    advice on boots that did not complete."""
 
     run: StoredRun
     until: str
@@ -75,7 +75,7 @@ class Recorded:
 
 def record(args: argparse.Namespace, store: Store, limits: Limits, names: Sequence[str]) -> Recorded:
     """Boots an image. Raises UserError where it cannot boot, ToolError as a recording does."""
-    # Other systems need none of it.
+    # Other systems do not need this.
     from bootscope.boards.profile import load_board
     from bootscope.imageboot.advice import of_boot
     from bootscope.imageboot.start import recorded
@@ -101,7 +101,7 @@ def record(args: argparse.Namespace, store: Store, limits: Limits, names: Sequen
             timeout_s=args.timeout or 900,
             limits=limits,
         )
-        # Boots of one stream are the same boot.
+        # Boots with equal streams are the same boot.
         advice = {boot.info.stream_sha256: tuple(of_boot(run.info, boot)) for boot in run.boots}
         made = Recorded(run, ready.goal.until, ready.told, ready.notes, _once(advice.values()))
         if not args.json:

@@ -17,12 +17,12 @@ from bootscope.core.text import size
 from bootscope.report.stored import page_of
 
 PICTURES = ("view", "width", "scale", "theme", "picture")
-"""Options of pictures, by their names in the result of the parser."""
+"""Options for pictures, by their names in the result of the parser."""
 VIEWS = (
     "phases", "timeline", "flame", "initcalls", "processes", "units", "silences", "critical-path",
     "compare", "overlay", "waterfall", "boots",
 )  # fmt: skip
-"""What pictures show; bootscope.pictures.draw draws them."""
+"""The views of pictures; bootscope.pictures.draw draws them."""
 _OUTPUT = (
     "by its ending: .html an interactive page; .svg or .png a picture; .pdf one page for the person who "
     "decides, or with --view that picture; .md a text with a picture"
@@ -56,7 +56,7 @@ class Report(Verb):
         store = open_store()
         names = args.run or ["last"]
         if form != HTML:
-            # The page does not wait for what draws pictures.
+            # The HTML page need not load what draws pictures.
             from bootscope.cli.pictures import write
 
             return write(store, names, form, args)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope reproduce: runs published tables and stories on the emulated board, and puts both figures side by
-side."""
+"""bootscope reproduce: runs published tables and stories on the emulated board, and shows both figures side
+by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bootscope.report.tables import make_table
 
 _COLOURS = {Verdict.AGREES: "green", Verdict.SIZE: "yellow", Verdict.SIGN: "red", Verdict.NONE: "dim"}
 PATIENCE_S = 3600
-"""Host time for a boot. On a busy machine one may take long, and a table should not have a hole for that."""
+"""Host time for a boot. On a busy computer one may take long, and that should leave no gap in a table."""
 NOTHING = 3
 """The exit code when there is nothing to compare with."""
 
@@ -133,7 +133,7 @@ def _short(t: Table) -> dict[str, object]:
 
 
 def document(t: Table, found: Result) -> dict[str, object]:
-    """A table and what came of it, for --json."""
+    """A table and its result, for --json."""
     return {
         "table": t.id,
         "title": t.title,

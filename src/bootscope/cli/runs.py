@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope list and rm: the runs that are kept, all or some of them, and how to get rid of some."""
+"""bootscope list and rm: the stored runs, all or some of them, and how to delete some."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SORT: dict[str, Callable[[Listed], tuple[int | str, ...]]] = {
     "until": lambda each: (each.figure.what if each.figure else each.run.until,),
     "kind": lambda each: (each.run.kind,),
 }
-"""Column -> what runs are ranked by: moments from the earliest, figures from the largest, texts by letter."""
+"""Column -> sort key for runs: times from the earliest, figures from the largest, texts alphabetically."""
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAYS = {"today": 0, "yesterday": 1}
 
@@ -59,7 +59,7 @@ class List(Verb):
         store = open_store()
         runs = store.summaries()
         found = _ranked(store, _fitting(store, runs, args), args.sort)
-        # The newest stand at the end of the list, where somebody looks.
+        # The newest ones are at the end of the list, where users look.
         some = found if not args.top else found[: args.top] if args.sort else found[-args.top :]
         if args.json:
             print_json("list", {"runs": [_document(each) for each in some], "runs_total": len(found)})
@@ -76,8 +76,8 @@ class List(Verb):
 
 
 def chosen(store: Store, args: argparse.Namespace) -> list[Summary]:
-    """The runs that `--system`, `--board`, `--kind`, `--since` and `--label` ask for, oldest first. Raises
-    UserError for a moment that is none."""
+    """The runs selected by `--system`, `--board`, `--kind`, `--since` and `--label`, oldest first. Raises
+    UserError for an invalid time."""
     return _fitting(store, store.summaries(), args)
 
 
@@ -86,7 +86,7 @@ def _fitting(store: Store, runs: Iterable[Summary], args: argparse.Namespace) ->
 
 
 def _chosen(runs: Iterable[Summary], args: argparse.Namespace) -> list[Summary]:
-    """The runs that are asked for. Raises UserError for a moment that is none."""
+    """The selected runs. Raises UserError for an invalid time."""
     since = moment(args.since, datetime.now().astimezone()) if args.since else None
     wanted = {"system": args.system, "board": args.board, "kind": args.kind}
     return [
@@ -98,12 +98,12 @@ def _chosen(runs: Iterable[Summary], args: argparse.Namespace) -> list[Summary]:
 
 
 def _has(store: Store, run: Summary, wanted: list[str]) -> bool:
-    """Whether a run has all labels that are asked for."""
+    """Whether a run has all requested labels."""
     return not wanted or labels.fits(store.labels_of(run.run_id), wanted)
 
 
 def _made(run: Summary) -> datetime:
-    """When a run was made; a damaged one does not know."""
+    """When a run was made; unknown for a damaged one."""
     try:
         return datetime.fromisoformat(run.created).astimezone()
     except ValueError:
@@ -111,7 +111,7 @@ def _made(run: Summary) -> datetime:
 
 
 def moment(words: str, now: datetime) -> datetime:
-    """`2026-11-20`, `2026-11-20 14:00`, `today`, `yesterday` or a time before `now` such as `3d`.
+    """A time: `2026-11-20`, `2026-11-20 14:00`, `today`, `yesterday` or a time before `now` such as `3d`.
 
     Raises UserError for anything else.
     """
@@ -130,7 +130,7 @@ def moment(words: str, now: datetime) -> datetime:
 
 
 def _ranked(store: Store, runs: Iterable[Summary], column: str | None) -> list[Listed]:
-    """The runs with their figures; oldest first, or ranked by a column."""
+    """The runs with their figures; oldest first, or sorted by a column."""
     found = listed(store, runs)
     return sorted(found, key=_SORT[column]) if column else found
 
@@ -158,7 +158,7 @@ class Remove(Verb):
             raise UserError("--failed finds the runs to delete; leave out their names")
         if not args.failed and not args.run:
             raise UserError("which run?", hint="bootscope list shows them; --failed is for all that failed")
-        # All names first: a wrong one must not leave half of the work done.
+        # All names first: a wrong one must not leave the work half done.
         ids = _failed(store) if args.failed else [_meant(store, name) for name in args.run]
         ids = list(dict.fromkeys(ids))
         for run_id in () if args.dry_run else ids:
@@ -178,7 +178,7 @@ def _failed(store: Store) -> list[str]:
 
 
 def _meant(store: Store, name: str) -> str:
-    """The run that is to go. Raises UserError where a newer, incomplete one could be meant as well."""
+    """The run to delete. Raises UserError if a newer, incomplete one could be meant as well."""
     found = store.named(name)
     if found.skipped:
         raise UserError(

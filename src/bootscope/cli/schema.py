@@ -26,12 +26,12 @@ KINDS = {
     "table": ("a published table (published/tables)", "published.tables:Table"),
     "tree": ("what system import writes", "buildtrees.model:Tree"),
 }
-"""Kind -> what such files are, and the structure that they are read as."""
+"""Kind -> a description of such files, and the structure that they are read as."""
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """The JSON schema of a kind of file, made of the structure that reads it."""
+    """The JSON schema of a kind of file, made from the structure that reads it."""
     title, where = KINDS[kind]
     module, _, name = where.partition(":")
     struct = getattr(importlib.import_module(f"bootscope.{module}"), name)

@@ -32,7 +32,7 @@ class Serve(Verb):
         missing = [name for name in SERVER_PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
             raise UserError(f"serve needs the Python package {' and '.join(missing)}", hint=hints.server())
-        # Other verbs need not wait for the server's libraries.
+        # Other verbs need not load the server's libraries.
         from bootscope.serve.guard import ENTER
         from bootscope.serve.keys import Keys
         from bootscope.serve.place import LOOPBACK, PORT, open_place

@@ -62,7 +62,7 @@ class Save(Verb):
 
 
 def _all(store: Store, wanted: list[str]) -> list[str]:
-    """The runs that are whole; those that are not are told of."""
+    """The complete runs; the others are reported."""
     runs = store.summaries()
     for run in runs:
         if run.ended in (RECORDING, DAMAGED):

@@ -49,7 +49,7 @@ def view_of(
     board: str | None = None,
     core: str | None = None,
 ) -> View:
-    """A boot as named on the command line: `RUN` or `RUN/BOOT`, else the last run."""
+    """A boot as named on the command line: `RUN` or `RUN/BOOT`, otherwise the last run."""
     name, number = run_and_boot(name, number)
     return _view(store, store.find(name), number, board, core)
 
@@ -121,7 +121,7 @@ class Show(Verb):
 
 def _show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, all_rows: bool) -> None:
     """Shows a boot of an imported run, or one of a real board."""
-    # The readers are not loaded for a recording.
+    # A recording need not load the readers.
     from bootscope.analysis import silence_rows
     from bootscope.analysis.silences import quiet
     from bootscope.analysis.trace_rows import rows_of_trace
@@ -147,7 +147,7 @@ def _show_imported(run: HeardRun, number: int | None, args: argparse.Namespace, 
 
 
 def _show_tables(args: argparse.Namespace, boot_id: str, tables: tuple[Rows, ...], all_rows: bool) -> None:
-    """Shows the tables of a view, ranked as asked; with `all_rows` JSON is not cut to --top."""
+    """Shows the tables of a view, sorted as requested; with `all_rows` JSON is not cut to --top."""
     tables = sort(tables, args.sort) if args.sort else tables
     if args.json:
         shown = rows.document(tables, None if all_rows else args.top)
@@ -155,13 +155,13 @@ def _show_tables(args: argparse.Namespace, boot_id: str, tables: tuple[Rows, ...
         return
     told: set[str] = set()
     for table in tables:
-        # What holds for a whole view is said once.
+        # Notes on a whole view are shown once.
         rows.show(terminal(), replace(table, notes=tuple(n for n in table.notes if n not in told)), args.top)
         told.update(table.notes)
 
 
 def _refuse_same(ids: tuple[str, str], boots: tuple[int | None, int | None]) -> None:
-    """Raises UserError where A and B are the same run or boot: it would be told that nothing differs."""
+    """Raises UserError if A and B are the same run or boot: the result would be that nothing differs."""
     if ids[0] == ids[1] and boots[0] == boots[1]:
         what = ids[0] if boots[0] is None else f"{ids[0]}/{boots[0]}"
         raise UserError(
@@ -173,7 +173,7 @@ class Compare(Verb):
     example = "bootscope compare 20261121-081735 last"
 
     def options(self, parser: argparse.ArgumentParser) -> None:
-        # What compares is not loaded for `show`.
+        # `show` need not load what compares.
         from bootscope.analysis.changes import VIEWS
 
         parser.add_argument("a", help="run id or part of one, or RUN/BOOT")
@@ -222,7 +222,7 @@ class Compare(Verb):
         return 0
 
     def _with_statistics(self, args: argparse.Namespace, a: SampleSet, b: SampleSet) -> int:
-        """For runs that were not recorded on the emulated board, or have boots that differ there."""
+        """For runs that were not recorded on the emulated board, or whose boots differ there."""
         from bootscope.analysis.significance import ADVISED, against
         from bootscope.report import boots, boots_json
 

@@ -100,7 +100,7 @@ class Soak(Verb):
 def _ordered(
     args: argparse.Namespace, store: Store, limits: Limits
 ) -> Iterator[tuple[Task, Path, Flash | None]]:
-    """What boots, the content of its card, and its NAND chip, if it has one."""
+    """The task to boot, the content of its card, and its NAND chip, if it has one."""
     from bootscope.boards.physical import is_real
     from bootscope.cli import named_image
 

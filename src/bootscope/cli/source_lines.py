@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ran of the sources of the programs that are named on the command line."""
+"""Which source lines ran of the programs that are named on the command line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bootscope.timeline.trace import Trace
 
 
 def source_lines(boot: View | Trace, names: Sequence[str]) -> tuple[SourceLines, ...]:
-    """The files of all programs. Raises UserError for a boot that was not counted, and for a file that is no
-    program of it, or has no debug information."""
+    """The files of all programs. Raises UserError for a boot that was not counted, and for a file that is
+    none of its programs, or has no debug information."""
     if isinstance(boot, Trace):
         raise UserError("the lines that ran are unknown: the boot was imported")
     if not names:
@@ -23,7 +23,7 @@ def source_lines(boot: View | Trace, names: Sequence[str]) -> tuple[SourceLines,
             "the lines that ran are unknown: no program with debug information was given",
             hint="--debug FILE: an unstripped program, such as vmlinux, of the build that was recorded",
         )
-    # What reads programs is loaded only where they are read.
+    # What reads programs is loaded only when needed.
     from bootscope.analysis.line_counts import line_counts
     from bootscope.capture import usage
 

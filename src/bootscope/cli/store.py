@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope cache: sources and builds that are kept, and how to make room."""
+"""bootscope cache: stored sources and builds, and how to free space."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store that a command works with: a folder, or one on a server, which gets what the command made."""
+"""The store that a command works with: a folder, or one on a server, which receives what the command made."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _opened: list[RemoteStore] = []
 _MISSPELT = re.compile(r"(s3|gs|gcs|az|abfs|abfss|sftp|ssh|ftp|https?|file):(?!//)|file://(?!/)")
-"""A URL with a slash too few would be a folder of that name."""
+"""A URL with a missing slash would be a folder of that name."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def open_store(*, marks: Mapping[str, str] = _NONE) -> Store:
-    """The store that BOOTSCOPE_STORE names; `marks` are labels of runs that are made.
+    """The store that BOOTSCOPE_STORE names; `marks` are labels for the runs that are made.
 
-    Raises UserError where a URL cannot be one.
+    Raises UserError for an invalid URL.
     """
     url, named = store_url(), os.environ.get("BOOTSCOPE_STORE", "")
     if _MISSPELT.match(named):
@@ -33,7 +33,7 @@ def open_store(*, marks: Mapping[str, str] = _NONE) -> Store:
         raise UserError(f"BOOTSCOPE_STORE={printable(named)} is neither a folder nor a URL", hint=hint)
     if not url:
         return Store(store_dir(), marks=marks)
-    # Who has no server need not wait for what reaches one.
+    # Without a server, what reaches one need not be loaded.
     from bootscope.capture.remote_store import RemoteStore
 
     store = RemoteStore(store_dir(), url, marks=marks)
@@ -42,9 +42,9 @@ def open_store(*, marks: Mapping[str, str] = _NONE) -> Store:
 
 
 def send_new() -> int:
-    """Sends runs that are not on the server yet, of the stores that were opened; returns the exit code.
+    """Sends runs that are not on the server yet, from the stores that were opened; returns the exit code.
 
-    Raises ToolError for the first that could not be sent; all stay here.
+    Raises ToolError for the first that could not be sent; all runs stay here as well.
     """
     opened = list(_opened)
     _opened.clear()
@@ -58,7 +58,7 @@ def _send(store: RemoteStore, run_id: str) -> None:
     from bootscope.runs.listing import figure_of
 
     try:
-        figure_of(store, store.summary(run_id))  # which is kept beside the run, and sent with it
+        figure_of(store, store.summary(run_id))  # it is stored beside the run, and sent with it
         store.send(run_id)
     except BootscopeError as error:
         again = "the next command sends it again"

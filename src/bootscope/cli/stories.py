@@ -18,7 +18,7 @@ _COLOURS = {True: "green", False: "red", None: "dim"}
 
 
 def stored(wanted: Story) -> StoryResult:
-    """What came of a story when the project ran it last. Raises UserError where it has not been run."""
+    """The result of a story when the project last ran it. Raises UserError if it was never run."""
     found = story_result(wanted.id)
     if not found:
         raise UserError(f"{wanted.id} has not been run", hint=f"bootscope reproduce {wanted.id}")
@@ -26,7 +26,7 @@ def stored(wanted: Story) -> StoryResult:
 
 
 def list_stories(out: Console) -> None:
-    """Prints all stories, and how they came out."""
+    """Prints all stories with their results."""
     grid = make_table(
         "=story", "what", ">steps", ">same sign", ">times shorter", ">there", header_style="bold"
     )
@@ -70,7 +70,7 @@ def _score(s: Story, found: StoryResult) -> dict[str, object]:
 
 
 def document(s: Story, found: StoryResult) -> dict[str, object]:
-    """A story and what came of it, for --json."""
+    """A story and its result, for --json."""
     return {
         "story": s.id,
         "title": s.title,
@@ -105,7 +105,7 @@ def _step(one: words.ComparedStep) -> dict[str, object]:
 
 
 def show(out: Console, s: Story, found: StoryResult) -> None:
-    """Prints a story: each step with what it saved there and here."""
+    """Prints a story: each step with its saving there and here."""
     out.print(Text.assemble((s.title, "bold"), f"  ({s.id})"))
     out.print(Text(f"here, {found.date}: {run_on(found.here)}"))
     out.print(Text(f"differences: {one_line(s.differs)}"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope system: systems that another build system makes, read from where it made them."""
+"""bootscope system: systems made by another build system, read from where it put them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ACTIONS: dict[str, tuple[str, tuple[str, str] | None]] = {
     "show": ("show what is known of an imported system", _NAME),
     "rm": ("forget an imported system; its folder stays as it is", _NAME),
 }
-"""Action -> what it does, and what it takes with what that is."""
+"""Action -> what it does, and its argument with a description."""
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def import_options(parser: argparse.ArgumentParser) -> None:
 
 
 def of_action(prog: str, what: str) -> argparse.ArgumentParser:
-    """A parser of one action alone, which can say what that takes."""
+    """A parser of one action alone, whose help describes that action's argument."""
     summary, takes = ACTIONS[what]
     only = Parser(
         prog=f"{prog} {what}",
@@ -170,7 +170,7 @@ def _path(output: Path | None, name: str) -> Path:
 
 
 def _wish(args: argparse.Namespace, before: Tree | None) -> Wish:
-    """What the user asked for; what was said of this tree before still holds."""
+    """What the user asked for; earlier answers about this tree still hold."""
     old = before or _NOTHING
     given = {name: getattr(args, name) for name in ("build", "deploy", "check")}
     anew = {name: text for name, text in given.items() if text is not None}
@@ -191,7 +191,7 @@ _NOTHING = Tree(schema=SCHEMA, kind=KIND, name="", made_by="", folder="")
 
 
 def _trial(args: argparse.Namespace, old: Trial, words: dict[str, tuple[str, ...]]) -> Trial:
-    """How changes are tried, from what was said before and now."""
+    """How changes are tried, from earlier answers and the present ones."""
     found = {name: getattr(args, name) for name in ("series", "kernel_recipe", "uboot_recipe")}
     if args.board is not None:
         board = real_board(args.board)
@@ -206,7 +206,7 @@ def _trial(args: argparse.Namespace, old: Trial, words: dict[str, tuple[str, ...
 
 
 def command(name: str, given: str, shell: bool) -> tuple[str, ...]:
-    """A command as its words; for the shell it is one. Raises UserError when it is none."""
+    """A command as its words; for the shell it is a single word. Raises UserError when it is invalid."""
     try:
         words = [given] if shell else shlex.split(given)
     except ValueError as error:

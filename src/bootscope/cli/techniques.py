@@ -160,7 +160,7 @@ def explain(out: Console, t: Technique) -> None:
 
 
 def _ways(t: Technique) -> list[str]:
-    """How each way is written, and what it is, where there are several."""
+    """The name and title of each recipe, if there are several."""
     if len(t.recipes) < 2:
         return []
     named = {name: t.id if name == t.default else f"{t.id}={name}" for name in t.recipes}
@@ -168,7 +168,7 @@ def _ways(t: Technique) -> list[str]:
 
 
 def print_sections(out: Console, *sections: tuple[str, str]) -> None:
-    """Prints heading and text of those that have a text, each after an empty line."""
+    """Prints the headings and texts that are not empty, each after an empty line."""
     for head, text in sections:
         if text:
             out.print()
@@ -199,7 +199,7 @@ def _published(out: Console, t: Technique) -> None:
 
 
 def _cited(out: Console, source: Source, figure: str = "") -> None:
-    """A source with its address; below its figure, where it has one."""
+    """A source with its address; below it its figure, if it has one."""
     if figure:
         out.print(Text(f"  {figure}"))
     indent = "    " if figure else "  "

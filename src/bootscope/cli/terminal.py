@@ -7,7 +7,7 @@ from rich.console import Console
 
 
 class Terminal(Console):
-    """A console that leaves a reader who has seen enough to main()."""
+    """A console that leaves it to main() to handle a reader that has closed the pipe."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError

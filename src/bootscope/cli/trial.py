@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope try: boots a system with and without techniques, and says what they are worth."""
+"""bootscope try: boots a system with and without techniques, and reports what they save."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Try(Verb):
 
 
 def _limits(args: argparse.Namespace) -> Limits:
-    """What boots are recorded with: what a technique must know of them costs no time on the board."""
+    """The limits of recordings: what techniques must know of the boots costs no time on the board."""
     recipes = [recipe for _, _, recipe in check(args.technique)]
     by_calls = {*unused_files.FOUND, *probe_order.FOUND}
     told = any(not NEED_CALLS.isdisjoint(recipe.predict) for recipe in recipes)
@@ -115,7 +115,7 @@ def _try(args: argparse.Namespace, bench: Measuring, loaded: LoadedSystem) -> in
         loaded = with_bases(loaded, args.technique)
     known = of_file(loaded)
     for change in changes:
-        # A board that cannot be is told before the first boot.
+        # An impossible board is reported before the first boot.
         if wanted := str(change.settings.get("board", "")):
             load_board(with_values(wanted, known))
     return _tried(args, bench, loaded, picked)
@@ -162,14 +162,14 @@ def _tried(
 def _count(
     bench: Measuring, loaded: LoadedSystem, base: View, known: Recorded, recipes: list[Recipe]
 ) -> None:
-    """Boots once more for the counts of other caches that a prediction needs; without them there is none."""
+    """Boots once more for the counts of other caches that a prediction needs; else there is no prediction."""
     with contextlib.suppress(UserError, ToolError):
         if isinstance(bench, Bench) and (core := uncounted(known, recipes)):
             bench.count(base.run, base.boot, loaded, core)
 
 
 def _checked(bench: Measuring, loaded: LoadedSystem, run: StoredRun, command: str | None) -> tuple[str, ...]:
-    """What does not work beside milestone and picture."""
+    """What does not work, beside milestone and picture."""
     unanswered, names = bench.unanswered(loaded), {"BOOTSCOPE_SYSTEM": loaded.system.name}
     if command is None:
         return unanswered

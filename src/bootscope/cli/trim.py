@@ -30,7 +30,7 @@ from bootscope.trim.trial import new_lines
 _AFTER_NS = 5_000_000_000
 """How long the application is watched after it is ready, in virtual time."""
 _TIMEOUT_S = 3600
-"""Host time for a boot: a host that is busy must not decide what stays."""
+"""Host time for a boot: a busy host must not decide what stays."""
 MOST_STAYS = 25
 
 
@@ -94,7 +94,7 @@ def _images(view: View) -> dict[str, int]:
 
 
 def as_json(trim: Trim) -> dict[str, object]:
-    """The result, as docs/json.md says."""
+    """The result, as in docs/json.md."""
     return {
         "system": trim.state.loaded.system.name,
         "base": trim.base.run.info.run_id,
@@ -135,7 +135,7 @@ def stays_text(trim: Trim) -> str:
 
 
 def evidence_text(trim: Trim) -> str:
-    """What of the code that would go with a symbol ran, for how long and for what, as a table."""
+    """How long the code that would go with a symbol ran, and for what, as a table."""
     tick_ns = trim.base.run.info.board.tick_ns
     lines = ["part,symbol,folder,bytes,setup_ns,start_ns,programs_ns,application_ns,goes_with_it"]
     for name, found in trim.evidence.items():

@@ -63,13 +63,13 @@ def try_on_board(args: argparse.Namespace) -> int:
 
 
 def _check_apply(tree: Tree, specs: list[str]) -> None:
-    """Raises UserError for what need not be tried, as far as the tree's files tell."""
+    """Raises UserError for techniques that need not be tried, as far as the tree's files show."""
     recipes = {title(found, name): recipe for found, name, recipe in check(specs)}
     check_apply(recipes, together(subject.pieces(tree)[0]), tree.name)
 
 
 def _refuse_hardware(specs: list[str]) -> None:
-    """Raises UserError for what nothing that is built can change."""
+    """Raises UserError for changes that no build can make."""
     for found, _, recipe in check(specs):
         if "board" in recipe.change.settings:
             raise UserError(
@@ -80,12 +80,12 @@ def _refuse_hardware(specs: list[str]) -> None:
 
 @dataclass
 class Told(Observer):
-    """Tells how it goes on, a line for each step; with `quiet` nothing but what must be known."""
+    """Prints the progress, one line per step; nothing if `quiet`."""
 
     quiet: bool
 
     def says(self, text: str) -> None:
-        """Something that a person should know."""
+        """A message for the user."""
         if not self.quiet:
             print(f"--- {boots.named(text, 400)}", file=sys.stderr, flush=True)
 
@@ -98,7 +98,7 @@ class Told(Observer):
 def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
     """The bench that the options of a command line describe; the tree is put back at the end.
 
-    Raises UserError where something was not said, BoardError for a place that somebody else has.
+    Raises UserError for missing settings, BoardError for a place that somebody else has.
     """
     refuse_build_options(args, tree.name)
     check_positive(args, "n", "rounds", "timeout", "until_silence", "until_time")

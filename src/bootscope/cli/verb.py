@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every verb is: a class with an example, options and a run; the table of verbs has the rest."""
+"""The base of all verbs: a class with an example, options and a run; the table of verbs has the rest."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Verb:
         """Adds the verb's own options."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Does it; returns the exit code."""
+        """Runs the verb; returns the exit code."""
         raise NotImplementedError
 
 
 def terminal() -> Console:
     """Where results go: coloured on a terminal, plain elsewhere."""
-    # Without a terminal nobody needs lines to be short, and a cut table cannot be searched.
-    # What prints JSON or lists verbs need not wait for the library that draws tables.
+    # Verbs that print JSON or list verbs need not load the library that draws tables.
+    # Without a terminal lines may be wide: a table that is not cut can be searched.
     from bootscope.cli.terminal import Terminal
 
     return Terminal(highlight=False, width=None if sys.stdout.isatty() else 200)

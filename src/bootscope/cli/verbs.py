@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs by name: where each is, and what it does in one line.
+"""The verbs by name: where each is implemented, and what it does in one line.
 
 Listing them (`--help`, completion) loads none of them.
 """
@@ -106,4 +106,4 @@ GROUPS = {
         "completion",
     ),
 }
-"""What the verbs are for, in the order in which they are needed; each verb is in one group."""
+"""The verbs by purpose, in the order in which they are needed; each verb is in one group."""

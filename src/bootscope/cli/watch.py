@@ -21,9 +21,9 @@ _OF_FINISHED_RUNS = ("boot", "board", "view", "phase", "to", "top", "sort")
 
 
 def watch(store: Store, args: argparse.Namespace, wait: Callable[[], None] | None = None) -> int:
-    """Follows the newest run that is being recorded to its end; `wait` passes the time between two looks.
+    """Follows the newest run that is being recorded to its end; `wait` waits between two looks.
 
-    Raises UserError when none is, and for options that are about finished runs.
+    Raises UserError when no run is being recorded, and for options that are for finished runs.
     """
     refuse(args, _OF_FINISHED_RUNS, "is about finished runs; --watch follows one that is being recorded")
     watcher = Watcher(store, recording_now(store, args.run))
@@ -51,12 +51,12 @@ def _follow(watcher: Watcher, tell: Callable[[Progress], None], pause: Callable[
 
 
 def _say(line: str) -> None:
-    # Who reads a pipe waits for each line.
+    # A reader at the other end of a pipe waits for each line.
     print(line, flush=True)
 
 
 class _Json:
-    """A document in one line for each change."""
+    """Each change as a document on one line."""
 
     def __init__(self) -> None:
         self._before: object = None

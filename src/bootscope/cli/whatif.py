@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bootscope what-if: what would a change be worth? A prediction from a recording, without a boot."""
+"""bootscope what-if: what would a change save? A prediction from a recording, without a boot."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class WhatIf(Verb):
 
 
 def _with_core(args: argparse.Namespace, v: View) -> View:
-    """The boot with the core that was named; else with the one that it was counted for, where a change needs
-    one. Raises UserError where there is none."""
+    """The boot on the named core; otherwise, if a change needs a core, on the one that the boot was counted
+    for. Raises UserError if there is none."""
     if args.core:
         return on_core(args, v, load_core(args.core))
     of_core = [change for change in args.change if is_of_core(change)]

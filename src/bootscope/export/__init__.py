@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as the files that other programs open: one module a format, `registry` lists them."""
+"""A trace as the files that other programs open: one module per format; `registry` lists them."""

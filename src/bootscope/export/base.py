@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every export is given and what it is."""
+"""The input of every export, and its description."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from bootscope.timeline.trace import Trace
 
 @dataclass(frozen=True)
 class BootRow:
-    """One boot of a run: milestones reached and phases taken, name -> ns. `why` it did not get to where it
-    should; empty when it did."""
+    """One boot of a run: milestones and phases, name -> ns. `why` it failed; empty if it completed."""
 
     boot_id: str
     why: str
@@ -21,8 +20,8 @@ class BootRow:
 
 @dataclass(frozen=True)
 class SourceLines:
-    """A file of the sources of one program, which `test` names: line -> how often it ran, and (line,
-    function, how often it was entered)."""
+    """A source file of one program, which `test` names: line -> how often it ran, and (line, function, how
+    often it was entered)."""
 
     test: str
     path: str
@@ -32,11 +31,11 @@ class SourceLines:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is exported: a boot's trace, and what the trace does not know.
+    """The subject of an export: a boot's trace, and what the trace does not contain.
 
-    `failure` says why the boot did not get to where it should; empty when it did. `facts` name the
-    boot (`run`, `system`, `board`, `build`): label -> text. `boots` are those of its run, for formats of a
-    whole run. `lines`: what ran of the sources, for formats of that.
+    `failure` says why the boot failed; empty if it completed. `facts` describe the boot (`run`, `system`,
+    `board`, `build`): label -> text. `boots` are those of its run, for formats of a whole run. `lines`: which
+    source lines ran, for formats of these.
     """
 
     trace: Trace
@@ -48,10 +47,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class Exporter:
-    """A format: its name, what it is, what opens it, the file names that can mean nothing else.
+    """A format: its name, a description, what opens it, the file names that identify it.
 
-    `make` returns the bytes of the file. `text` says that a terminal can show them, `whole_run` that all
-    boots of a run are in it, `sources` that it is of lines of the sources.
+    `make` returns the bytes of the file. `text`: a terminal can show them; `whole_run`: the file has all
+    boots of a run; `sources`: it is about source lines.
     """
 
     name: str

@@ -9,7 +9,7 @@ from bootscope.export.csv import cell, written
 
 def make(subject: Subject) -> bytes:
     """The bytes of a .csv file: how each boot ended, then a column for each time that any boot has, in the
-    order of the first boot that has it. Empty where a boot does not have it."""
+    order of the first boot that has it. Cells of times that a boot lacks are empty."""
     boots = subject.boots or (BootRow("", subject.failure, subject.trace.known_milestones()),)
     names = list(dict.fromkeys(name for boot in boots for name in boot.times))
     head = ["boot", "complete", "why", *(f"{cell(name)} ns" for name in names)]

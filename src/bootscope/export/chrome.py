@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chrome's trace events in JSON: complete events, one thread a row, instants, names and order.
+"""Chrome's trace events in JSON: complete events, one thread per row, instants, names and order.
 
 Times are microseconds with three decimals, written exactly. Viewers take the events of a thread as
 calls, so a track whose spans overlap in part is spread over several threads.
@@ -26,7 +26,7 @@ def _us(ns: int) -> msgspec.Raw:
 
 
 def _value(value: str | int) -> str | int:
-    """A detail; JavaScript would round a number that is too large, so that goes as text."""
+    """A detail; JavaScript would round too large a number, so that is written as text."""
     if isinstance(value, int):
         return value if abs(value) <= _SAFE_INT else str(value)
     return plain(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collapsed stacks: one line a call path, frames joined by semicolons, then its time in nanoseconds."""
+"""Collapsed stacks: one line per call path, frames joined by semicolons, then its time in nanoseconds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bootscope.timeline.trace import Stack, Trace
 
 
 def _frame(name: str) -> str:
-    """A name that does not end its frame, nor the line."""
+    """A name without characters that would end its frame or the line."""
     return plain(name).replace(";", ",").strip() or "?"
 
 
 def in_order(trace: Trace) -> list[Stack]:
-    """The stacks phase by phase in order of time, in a phase by their frames."""
+    """The stacks phase by phase in order of time, within a phase by their frames."""
     places: dict[str, int] = {}
     phases = (span.name for span in trace.spans("phase"))
     for name in (*phases, *(stack.frames[0] for stack in trace.stacks if stack.frames)):
@@ -26,7 +26,7 @@ def in_order(trace: Trace) -> list[Stack]:
 
 
 def call_paths(trace: Trace) -> dict[tuple[str, ...], int]:
-    """Path, outermost first -> ns: the trace's stacks, or the tracks' own nesting where it has none."""
+    """Path, outermost first -> ns: the trace's stacks, or the nesting of its tracks if it has none."""
     if not trace.stacks:
         return self_times(trace.tracks)
     sums: dict[tuple[str, ...], int] = defaultdict(int)

@@ -18,7 +18,7 @@ _FORMULA = "=+-@\t\r"
 
 
 def cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: one that looks like one gets an apostrophe."""
+    """Text that no spreadsheet takes for a formula: one that looks like a formula gets an apostrophe."""
     shown = plain(text)
     return f"'{shown}" if shown.lstrip()[:1] in tuple(_FORMULA) else shown
 
@@ -28,7 +28,7 @@ def _detail(detail: Mapping[str, str | int]) -> str:
 
 
 def rows(trace: Trace) -> Iterator[tuple[str | int, ...]]:
-    """The rows below the head: spans track by track, then points by time."""
+    """The rows below the header: spans track by track, then points by time."""
     titles = {track.ident: track.title for track in trace.tracks}
     for track in trace.tracks:
         where = (cell(track.kind), cell(track.title), cell(titles.get(track.parent, "")))
@@ -41,7 +41,7 @@ def rows(trace: Trace) -> Iterator[tuple[str | int, ...]]:
 
 
 def written(found: Iterable[Iterable[str | int]]) -> bytes:
-    """Rows as the bytes of a .csv file (UTF-8, lines end as RFC 4180 says)."""
+    """Rows as the bytes of a .csv file (UTF-8, line ends as in RFC 4180)."""
     out = io.StringIO()
     csv.writer(out).writerows(found)
     return out.getvalue().encode()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console's lines as `grabserial -t` prints them, for scripts that read that: seconds since time zero,
-seconds since the line before, text."""
+"""The console's lines as `grabserial -t` prints them, for scripts that read that format: seconds since time
+zero, seconds since the previous line, text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _US = 1000
 
 
 def _said(subject: Subject) -> list[tuple[int, str]]:
-    """(moment in ns, text) of each console line: a recording has them as spans, other boots as points."""
+    """(time in ns, text) of each console line: a recording has them as spans, other boots as points."""
     trace = subject.trace
     points = [(p.at_ns, p.name) for p in trace.points if p.kind == "line"]
     spans = [(s.start_ns, s.name) for t in trace.tracks if t.kind == "console" for s in t.spans]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Milestones and phases as JUnit test cases with times, as CI servers draw them over their builds.
+"""Milestones and phases as JUnit test cases with times, which CI servers plot over their builds.
 
-A boot that did not get to where it should is a failed test case of its own.
+A boot that failed is a failed test case of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bootscope.export.text import plain, seconds
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: its group, its name (untrusted), how long it took (None: not known), and why it failed or
-    was not run (empty where it did not fail, or was run)."""
+    """A test case: its group, its name (untrusted), how long it took (None: unknown), and why it failed or
+    was not run (empty if it passed)."""
 
     group: str
     name: str
@@ -29,7 +29,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """Test cases together, which took `total_ns` (None: not known)."""
+    """A group of test cases, which took `total_ns` (None: unknown)."""
 
     title: str
     cases: Sequence[Case]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans in an order that formats of nested calls can hold.
+"""Spans in an order that formats for nested calls can represent.
 
-Chrome's, Perfetto's and speedscope's viewers take the spans of one row as calls: one that starts
-within another must end within it. A track whose spans overlap in part is spread over several rows.
+The viewers of Chrome, Perfetto and speedscope take the spans of one row as calls: one that starts within
+another must end within it. A track whose spans overlap in part is spread over several rows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from heapq import heappop, heappush
 from bootscope.timeline.trace import Span, Track
 
 MAX_DEPTH = 128
-"""Frames of a path; what is called deeper counts for the last of them."""
+"""The most frames of a path; deeper calls are counted for the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The begin or the end of a span."""
+    """The beginning or the end of a span."""
 
     at_ns: int
     begin: bool
@@ -29,14 +29,14 @@ class Edge:
 
 
 def ordered(spans: Iterable[Span]) -> list[Span]:
-    """By start, longest first. A span that ends before it starts is given no length."""
+    """By start, longest first. A span that ends before it starts gets length 0."""
     whole = [s if s.end_ns >= s.start_ns else Span(s.start_ns, s.start_ns, s.name, s.detail) for s in spans]
     return sorted(whole, key=lambda s: (s.start_ns, -s.end_ns))
 
 
 @dataclass
 class _Lanes:
-    """Lanes with the spans that are open in each, and the ends of the innermost of them in order."""
+    """Lanes with the open spans of each, and the ends of the innermost of these in order."""
 
     spans: list[list[Span]] = field(default_factory=list)
     open: list[list[int]] = field(default_factory=list)
@@ -44,7 +44,7 @@ class _Lanes:
     free: list[int] = field(default_factory=list)
 
     def close(self, now_ns: int) -> None:
-        """Ends what has ended by then."""
+        """Closes all spans that have ended by `now_ns`."""
         while self.ends and self.ends[0][0] <= now_ns:
             _, lane = self.ends.pop(0)
             stack = self.open[lane]
@@ -56,7 +56,7 @@ class _Lanes:
                 heappush(self.free, lane)
 
     def put(self, span: Span) -> None:
-        """Into the lane where it fits closest, else into an empty one, else into a new one."""
+        """Into the lane where it fits most closely, otherwise into an empty one, otherwise into a new one."""
         at = bisect_left(self.ends, (span.end_ns, -1))
         if at < len(self.ends):
             _, lane = self.ends.pop(at)
@@ -72,7 +72,7 @@ class _Lanes:
 
 
 def lanes(track: Track) -> list[list[Span]]:
-    """The spans of a track in as many rows as it takes for each row to nest; one row for most tracks."""
+    """The spans of a track in as many rows as needed for proper nesting in each; one row for most tracks."""
     found = _Lanes()
     for span in ordered(track.spans):
         found.close(span.start_ns)
@@ -81,7 +81,7 @@ def lanes(track: Track) -> list[list[Span]]:
 
 
 def edges(lane: Iterable[Span]) -> Iterator[Edge]:
-    """Begins and ends of the spans of one lane in order of time, properly nested."""
+    """Beginnings and ends of the spans of one lane in order of time, properly nested."""
     still_open: list[Span] = []
     for span in lane:
         while still_open and still_open[-1].end_ns <= span.start_ns:
@@ -93,7 +93,7 @@ def edges(lane: Iterable[Span]) -> Iterator[Edge]:
 
 
 def paths(lane: Iterable[Span]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Each span of a lane as its path from the outermost, with the time spent in it and in no inner one."""
+    """Each span of a lane as its path from the outermost span, with the time in it but in no inner one."""
     stack: list[tuple[Span, int]] = []
     for edge in edges(lane):
         if edge.begin:

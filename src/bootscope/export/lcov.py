@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """lcov's tracefile: how often each line and each function of the sources ran (geninfo(1), section FILES).
 
-Branches are left out: which way a branch went is not counted.
+Branches are omitted: which way a branch went is not counted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bootscope.export.base import SourceLines, Subject
 
 
 def make(subject: Subject) -> bytes:
-    """The tracefile; one of no file where no lines were counted."""
+    """The tracefile; without files if no lines were counted."""
     if not subject.lines:
         return b"TN:\n"
     return "".join(line + "\n" for found in subject.lines for line in _file(found)).encode()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A summary for a pull request or a wiki, in GitHub's Markdown.
 
-Texts from the boot stand in `<code>` with each character that means something to Markdown written as
-its number: no markup, no link, no mention of a person or an issue can come out of a boot.
+Texts from the boot are in `<code>`, with each character that is special in Markdown written as a numeric
+character reference: a boot cannot produce markup, links, or mentions of people or issues.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _LISTED = {"initcall": "Initcalls", "process": "Processes", "storage": "Storage"
 
 
 def escaped(text: str, limit: int = 120) -> str:
-    """Text that stays what it is anywhere in Markdown."""
+    """Text that has no effect as markup anywhere in Markdown."""
     meant = _MEANT | {".", ":"} if "www" in text.lower() or "://" in text else _MEANT
     return "".join(f"&#{ord(c)};" if c in meant else c for c in plain(text, limit))
 
 
 def code(text: str) -> str:
-    """The same, shown as code, where no mention is looked for."""
+    """The same, shown as code, where mentions have no effect."""
     return f"<code>{escaped(text)}</code>"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], aligned: tuple[str, ...] = ()) -> list[str]:
-    """The lines of a table; texts in it are escaped already. All columns but the first are figures, unless
-    `aligned` says how they stand."""
+    """The lines of a table; its texts must be escaped already. All columns but the first are figures, unless
+    `aligned` gives their alignment."""
     marks = aligned or ("---", *["---:"] * (len(head) - 1))
     lines = [f"| {' | '.join(cells)} |" for cells in (head, marks, *rows)]
     return [*lines, ""]
@@ -69,7 +69,7 @@ def _milestones(trace: Trace) -> list[str]:
 
 
 def _consumers(trace: Trace) -> list[str]:
-    """The call paths on which most time went, by their innermost frame."""
+    """The call paths that took the most time, by their innermost frame."""
     if not trace.stacks:
         return []
     ranked = sorted(call_paths(trace).items(), key=lambda item: (-item[1], item[0]))[:TOP]
@@ -102,8 +102,7 @@ def make(subject: Subject) -> bytes:
 
 
 def body(trace: Trace, facts: Mapping[str, str]) -> list[str]:
-    """The lines below the heading: what the boot's time went into, then `facts` and notes in small
-    letters."""
+    """The lines below the heading: what the boot's time went into, then `facts` and notes in small print."""
     lines = [*_milestones(trace), *_phases(trace), *_consumers(trace), *_longest(trace)]
     told = [f"{escaped(k)}: {code(v)}" for k, v in facts.items()]
     notes = [escaped(trace.clock), *told, *(escaped(note) for note in trace.notes)]
@@ -111,5 +110,5 @@ def body(trace: Trace, facts: Mapping[str, str]) -> list[str]:
 
 
 def small(notes: Iterable[str]) -> str:
-    """Notes in small letters, each in a line; texts in them are escaped already."""
+    """Notes in small print, one per line; their texts must be escaped already."""
     return f"<sub>{'<br>'.join(notes)}</sub>"

@@ -14,7 +14,7 @@ from bootscope.export.text import identifier, plain, seconds
 
 
 def _quoted(text: str) -> str:
-    r"""A label's value: backslash, quote and end of line are what has to be escaped."""
+    r"""A label's value, with backslash, quote and end of line escaped."""
     return plain(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -26,8 +26,8 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def family(name: str, words: str, samples: list[tuple[dict[str, str], str]], unit: str = "") -> list[str]:
-    """The lines of one gauge with all its samples (labels, value); of labels that became the same by
-    shortening, the last counts."""
+    """The lines of one gauge with all its samples (labels, value). If shortening made labels equal, the last
+    sample counts."""
     if not samples:
         return []
     seen = {_labels(labels): value for labels, value in samples}

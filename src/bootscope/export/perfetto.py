@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Perfetto's own trace format: named tracks in our order, processes, details, counters of bytes.
 
-A trace is a row of packets, field 1 of the message Trace. Field numbers are those of
-protos/perfetto/trace in Perfetto's sources. Times are on the clock BOOTTIME, of which a snapshot says
-that the trace begins with it; an earlier time than 0 moves the whole trace, since Perfetto has none.
+A trace is a sequence of packets, field 1 of the message Trace. Field numbers are those of
+protos/perfetto/trace in Perfetto's sources. Times are on the clock BOOTTIME, with a snapshot that says that
+the trace begins at its zero; since Perfetto has no negative times, these move the whole trace.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _PID = re.compile(r"\d{1,7}")
 
 
 Event = tuple[int, bytes]
-"""A packet to be, and its time in ns: sorted by time over all tracks, in order within each."""
+"""A future packet, and its time in ns: sorted by time over all tracks, in order within each."""
 
 
 @dataclass
 class _Writer:
-    """Packets, with names given once and referred to by number from then on."""
+    """Packets, with names defined once and referred to by number afterwards."""
 
     origin_ns: int
     packets: list[bytes] = field(default_factory=list)
@@ -52,13 +52,13 @@ class _Writer:
         self.packets.append(message(1, *parts, number(10, SEQUENCE)))
 
     def track(self, *parts: bytes) -> int:
-        """Describes one more track, and gives its number."""
+        """Describes one more track, and returns its number."""
         self._tracks += 1
         self.packet(message(60, number(1, self._tracks), *parts))
         return self._tracks
 
     def intern(self, kind: int, name: str) -> int:
-        """The number of a name among those of its kind; a new one goes out with the next packet."""
+        """The number of a name among those of its kind; a new one is written with the next packet."""
         table = self._names[kind]
         if name not in table:
             table[name] = len(table) + 1
@@ -84,7 +84,7 @@ class _Writer:
         return b"".join(found)
 
     def event(self, at_ns: int, body: bytes) -> None:
-        """One event; times out of what the format holds are brought to its edge."""
+        """One event; times beyond the format's range are clamped."""
         stamp = min(max(at_ns - self.origin_ns, 0), _LARGEST)
         new = message(12, *self._new) if self._new else b""
         self._new.clear()
@@ -100,7 +100,7 @@ def make(subject: Subject) -> bytes:
     tracks = _Tracks(writer)
     streams = [stream for track in _parents_first(trace.tracks) for stream in tracks.add(track)]
     streams += tracks.points(trace.points)
-    # The names of an event must be known before it: bodies are made when their turn comes.
+    # An event's names must be defined before it: bodies are made when their turn comes.
     for at_ns, body in merge(*streams, key=itemgetter(0)):
         writer.event(at_ns, body)
     return b"".join(writer.packets)
@@ -119,7 +119,7 @@ def _preamble(writer: _Writer, subject: Subject) -> None:
 
 
 def _parents_first(tracks: tuple[Track, ...]) -> list[Track]:
-    """Tracks with each parent before its children; a circle of parents is cut."""
+    """Tracks with each parent before its children; a cycle of parents is broken."""
     known: dict[str, Track] = {}
     for track in tracks:
         known.setdefault(track.ident, track)
@@ -135,7 +135,7 @@ def _parents_first(tracks: tuple[Track, ...]) -> list[Track]:
 
 
 class _Tracks:
-    """Describes tracks, and gives the events of each of their rows."""
+    """Describes tracks, and yields the events of each of their rows."""
 
     def __init__(self, writer: _Writer) -> None:
         self._writer = writer
@@ -162,14 +162,14 @@ class _Tracks:
         return number(12, self._rank)
 
     def _process(self, track: Track) -> int:
-        """Describes a process and its one thread; gives the thread's track."""
+        """Describes a process and its one thread; returns the thread's track."""
         pid, title = self._pid(track), plain(track.title)
         process = self._writer.track(text(2, title), message(3, number(1, pid), text(6, title)))
         named = message(4, number(1, pid), number(2, pid), text(5, title))
         return self._writer.track(number(5, process), named)
 
     def _pid(self, track: Track) -> int:
-        """The process's own number where the trace tells it, else one that nobody has."""
+        """The process's own number if the trace has it, otherwise an unused one."""
         told = track.spans[0].detail.get("pid") if track.spans else None
         found = _PID.fullmatch(str(told))
         pid = int(found[0]) if found else 0
@@ -195,7 +195,7 @@ class _Tracks:
             yield edge.at_ns, number(9, BEGIN) + on + names + details
 
     def _bytes(self, track: Track, parent: int) -> Iterator[Iterator[Event]]:
-        """A counter of the bytes that went by, for tracks that tell them."""
+        """A counter of the bytes transferred, for tracks that have them."""
         moved = [(s.end_ns, n) for s in track.spans if isinstance(n := s.detail.get("bytes"), int)]
         if not moved:
             return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protocol buffers' wire format, as far as a writer of messages needs it.
+"""Protocol buffers' wire format, as far as writing messages needs it.
 
-A field is a tag (number and wire type) and a value: a varint, or bytes with their length before them.
+A field is a tag (number and wire type) and a value: a varint, or bytes preceded by their length.
 https://protobuf.dev/programming-guides/encoding/
 """
 
@@ -12,7 +12,7 @@ _MASK = (1 << 64) - 1
 
 
 def varint(value: int) -> bytes:
-    """Seven bits a byte, lowest first; a negative number is its 64 bit two's complement."""
+    """Seven bits per byte, lowest first; a negative number is its 64-bit two's complement."""
     value &= _MASK
     if value < 0x80:
         return bytes((value,))
@@ -30,7 +30,7 @@ def number(field: int, value: int) -> bytes:
 
 
 def message(field: int, *parts: bytes) -> bytes:
-    """A field that holds a message, given as its fields."""
+    """A field that contains a message, given as its fields."""
     body = b"".join(parts)
     return varint(field << 3 | _BYTES) + varint(len(body)) + body
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All formats a trace can be written in, and which of them a file name means."""
+"""All formats that a trace can be written in, and which one a file name means."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ EXPORTERS = (
 
 
 def named(name: str) -> Exporter:
-    """The format of that name. Raises UserError when there is none, naming those there are."""
+    """The format of that name. Raises UserError when there is none, listing the known ones."""
     for exporter in EXPORTERS:
         if exporter.name == name:
             return exporter
@@ -56,7 +56,7 @@ def named(name: str) -> Exporter:
 
 
 def for_file(file_name: str) -> Exporter:
-    """The format that the end of a file's name means. Raises UserError when it means none or several."""
+    """The format that the suffix of a file's name means. Raises UserError when it means none or several."""
     lower = file_name.lower()
     for exporter in EXPORTERS:
         if lower.endswith(exporter.suffixes or ("\0",)):

@@ -22,7 +22,7 @@ SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 Frames = dict[str, int]
-"""The frames that all profiles share -> their numbers; a new one gets the next."""
+"""The frames that all profiles share -> their numbers; a new frame gets the next number."""
 
 
 def _sampled(stacks: list[Stack], frames: Frames) -> dict[str, object]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few figures that summaries and metrics tell of a trace."""
+"""The few figures of a trace that summaries and metrics show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bootscope.timeline.trace import LENGTH, Span, Trace
 
 
 def phases(trace: Trace) -> dict[str, int]:
-    """Phase -> ns, in order of time; stretches of one name are added up."""
+    """Phase -> ns, in order of time; stretches with the same name are added up."""
     return _by_name(trace.spans("phase"))
 
 
@@ -31,9 +31,9 @@ _WHOLE = ("phase", "path", "spent")
 
 
 def spent(trace: Trace) -> dict[str, int]:
-    """What the boot's time went into (cpu, storage, console, idle, fixed) -> ns, which add up to the whole.
+    """What the boot's time went into (cpu, storage, console, idle, fixed) -> ns, adding up to the whole.
 
-    Empty where the phases do not say.
+    Empty if the phases lack this.
     """
     sums: dict[str, int] = defaultdict(int)
     for span in trace.spans("phase"):
@@ -47,14 +47,14 @@ def spent(trace: Trace) -> dict[str, int]:
 def busy(trace: Trace) -> dict[str, int]:
     """Kind of track -> ns in which at least one span of that kind was open.
 
-    Phases, the critical path and what the time went into are not among them: they are the whole boot.
+    Phases, the critical path and what the time went into are left out: each of them covers the whole boot.
     """
     kinds = dict.fromkeys(track.kind for track in trace.tracks)
     return {kind: covered(trace.spans(kind)) for kind in kinds if kind not in _WHOLE}
 
 
 def covered(spans: Iterable[Span]) -> int:
-    """Length in ns of all spans together, what overlaps counted once."""
+    """The total length of all spans in ns; overlaps count once."""
     total, reached = 0, None
     for span in sorted(spans, key=lambda s: s.start_ns):
         start = span.start_ns if reached is None else max(span.start_ns, reached)
@@ -65,6 +65,6 @@ def covered(spans: Iterable[Span]) -> int:
 
 
 def longest(trace: Trace, kind: str, top: int) -> list[tuple[str, int]]:
-    """The names of that kind of track on which most time went, with that time in ns."""
+    """The names of that kind of track that took the most time, with that time in ns."""
     sums = [(name, ns) for name, ns in _by_name(trace.spans(kind)).items() if ns]
     return sorted(sums, key=lambda item: (-item[1], item[0]))[:top]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The boot as one picture, as bootchart draws it: phases, devices, then a row for each process.
+"""The boot as one picture in the style of bootchart: phases, devices, then a row for each process.
 
-A standalone SVG: no script, no font, nothing fetched; light and dark by the reader's setting. What is
-closer together than a pixel is drawn as one bar, so its size is bounded by its pixels, however long the
+A standalone SVG: no script, no font, nothing fetched; light or dark by the reader's setting. Spans closer
+together than a pixel are drawn as one bar, so the file's size is bounded by the pixels, however long the
 trace is.
 """
 
@@ -26,7 +26,7 @@ MAX_PROCESSES = 200
 MAX_LANES = 16
 _BEFORE = ("storage", "console", "cpu", "path", "wait", "irq", "pin")
 _AFTER = ("initcall", "probe", "service", "function", "other")
-# States of processes, as against programs that are called `sleep`.
+# States of processes, as opposed to programs that are called `sleep`.
 _WAITING = re.compile(r"(waiting|sleeping|asleep|blocked|idle|stopped|ready)\b", re.IGNORECASE)
 STYLE = """
   text { font: 11px system-ui, sans-serif; fill: #1d2430; }
@@ -51,7 +51,7 @@ STYLE = """
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What is drawn for one span, or for several too close together to be told apart."""
+    """The bar for one span, or for several that are too close together to be told apart."""
 
     x: float
     end: float
@@ -62,7 +62,7 @@ class Bar:
 
 @dataclass
 class _Canvas:
-    """Elements as they come, and how far down the picture reaches."""
+    """The elements so far, and how far down the picture reaches."""
 
     start_ns: int
     end_ns: int
@@ -70,7 +70,7 @@ class _Canvas:
     out: list[str] = field(default_factory=list)
 
     def x(self, at_ns: int) -> float:
-        """The place of a time."""
+        """The position of a time."""
         share = (at_ns - self.start_ns) / max(1, self.end_ns - self.start_ns)
         return LEFT + min(1.0, max(0.0, share)) * (WIDTH - LEFT - RIGHT)
 
@@ -81,12 +81,12 @@ class _Canvas:
         )
 
     def rect(self, x: float, y: float, width: float, height: float, kind: str, title: str) -> None:
-        """A bar that tells its title when it is pointed at."""
+        """A bar that shows its title when the pointer is on it."""
         at = f'x="{x:.1f}" y="{y:.1f}" width="{max(0.6, width):.1f}" height="{height:.1f}"'
         self.out.append(f'<rect {at} class="{kind}"><title>{_xml(title)}</title></rect>')
 
     def line(self, x: float, top: float, bottom: float, kind: str) -> None:
-        """An upright line."""
+        """A vertical line."""
         self.out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}" class="{kind}"/>')
 
 
@@ -102,14 +102,14 @@ def about(bar: Bar) -> str:
 
 
 def bars(place: Callable[[int], float], track: Track) -> list[Bar]:
-    """The bars of a track in one row, in order, none nearer to the one before than half a pixel; `place`
-    tells where a time is, in pixels."""
+    """The bars of a track in one row, in order; small ones closer than half a pixel are merged.
+    `place` maps a time to a position in pixels."""
     found: list[Bar] = []
     for s in ordered(track.spans):
         bar = Bar(place(s.start_ns), place(s.end_ns), kind_of(track, s), s)
         last = found[-1] if found else None
         if last and bar.end <= last.end and last.count == 1 and last.end - last.x > 1:
-            continue  # a span within one that is drawn
+            continue  # a span within one that is drawn already
         if last and bar.x - last.end < 0.5 and (bar.kind == last.kind or bar.end - bar.x < 0.5):
             small = bar.end - bar.x < 1 or last.end - last.x < 1
             if small:
@@ -120,7 +120,7 @@ def bars(place: Callable[[int], float], track: Track) -> list[Bar]:
 
 
 def kind_of(track: Track, s: Span) -> str:
-    """The class of a span's colour; a process or a path that waits is drawn as waiting."""
+    """The class of a span's colour; a waiting process or path is drawn as waiting."""
     if track.kind == "path":
         return "path" if s.detail.get("how") == "runs" else "waiting"
     if track.kind != "process":
@@ -156,14 +156,14 @@ def _phases(canvas: _Canvas, trace: Trace) -> None:
 
 
 def _label(canvas: _Canvas, x: float, end: float, y: float, *words: str) -> None:
-    """The first of the words that fits into a bar, at about six pixels a letter."""
+    """The first of the words that fits into a bar, at about six pixels per letter."""
     fits = next((w for w in words if len(w) * 6 + 6 <= end - x), None)
     if fits:
         canvas.text(x + 4, y, fits)
 
 
 def _strips(canvas: _Canvas, trace: Trace, kinds: tuple[str, ...]) -> None:
-    """One row for each track of these kinds; of a kind with many tracks, the first of them."""
+    """One row for each track of these kinds; if a kind has many tracks, only the first of them."""
     for kind in kinds:
         tracks = [track for track in trace.tracks if track.kind == kind and track.spans]
         for track in tracks[:MAX_LANES]:
@@ -176,7 +176,7 @@ def _strips(canvas: _Canvas, trace: Trace, kinds: tuple[str, ...]) -> None:
 
 
 def _bars(canvas: _Canvas, track: Track, trace: Trace) -> None:
-    """One row. A console line is an outline, filled where the boot waited for the serial line."""
+    """One row. A console line is an outline, filled while the boot waited for the serial line."""
     spent = trace.track("spent") if track.kind == "console" else None
     for bar in bars(canvas.x, track):
         kind = "open" if spent else bar.kind

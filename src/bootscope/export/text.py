@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Texts from a target and times, as all formats need them.
 
-:func:`plain` comes first in every format, the format's own escaping after it: what it lets through has
-no control character, no terminal escape, no half of a surrogate pair and nothing that XML forbids.
+:func:`plain` comes first in every format, the format's own escaping after it: its result has no control
+character, no terminal escape, no half of a surrogate pair and nothing that XML forbids.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_KEY = 80
 
 
 def plain(text: str, limit: int = MAX_TEXT) -> str:
-    """`text` in one line of printable characters, at most about `limit` of them."""
+    """`text` on one line of printable characters, at most about `limit` of them."""
     return printable(text if len(text) <= limit else text[:limit] + "…")
 
 
@@ -33,6 +33,6 @@ def seconds(ns: int) -> str:
 
 
 def identifier(text: str) -> str:
-    """`text` as a word of small letters, digits and underscores, for the names of labels."""
+    """`text` as a word of lower-case letters, digits and underscores, for the names of labels."""
     word = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return word if word[:1].isalpha() else f"x_{word}"

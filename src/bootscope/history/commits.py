@@ -13,8 +13,8 @@ _MOST = 100_000
 
 
 def git(tree: Path, *words: str) -> str:
-    """What git says of a tree. Nothing that the tree's own configuration names is run: no hooks, no pager, no
-    monitor. Raises UserError where it fails.
+    """git's output for a tree. Nothing that the tree's own configuration names is run: no hooks, no pager, no
+    monitor. Raises UserError if git fails.
     """
     safe = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "--no-pager")
     try:
@@ -28,7 +28,7 @@ def git(tree: Path, *words: str) -> str:
 def commits(tree: Path, to: str = "HEAD") -> dict[str, str]:
     """The commits up to `to`, oldest first, each before its children -> first line of its message.
 
-    Raises UserError where the folder is no git tree, or there is no such commit.
+    Raises UserError if the folder is no git tree, or there is no such commit.
     """
     if not re.fullmatch(r"[A-Za-z0-9_./~^@{}][A-Za-z0-9_./~^@{}-]{0,199}", to):
         raise UserError(f"'{printable(to[:100])}' is not the name of a commit")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a series of figures changes its level.
+"""Where the level of a series of figures changes.
 
-Exact figures (of the emulated board): every change is one. Others: changeforest proposes places by the
-change in mean (Londschien, Buehlmann, Kovacs: Random Forests for Change Point Detection, JMLR 24, 2023;
-seeded binary segmentation), after outliers were moved to where the others lie. Of these stay those that
-the test of :mod:`bootscope.statistics.shift` shows between the figures before and after, its p value
+Exact figures (of the emulated board): every change counts. Others: changeforest proposes places by the change
+in mean (Londschien, Buehlmann, Kovacs: Random Forests for Change Point Detection, JMLR 24, 2023; seeded
+binary segmentation), after outliers were moved close to their neighbours. Those are kept for which the test
+of :mod:`bootscope.statistics.shift` shows a change between the figures before and after, with its p value
 corrected for all the places where a change could have been found (Bonferroni).
 """
 
@@ -22,18 +22,17 @@ from bootscope.statistics.describe import median
 from bootscope.statistics.shift import ALPHA, FEWEST, shift
 
 _GAIN = 2.0
-"""What a place gains at least to be proposed: a multiple of log(n), in squares of the noise. The test
-decides."""
+"""The least gain of a proposed place: a multiple of log(n), in squares of the noise. The test decides."""
 _MAD_TO_DEVIATION = 1.4826
 _BESIDE = 3
-"""Figures on each side that say whether one is an outlier."""
+"""Figures on each side by which an outlier is recognised."""
 _FAR = 3.0
-"""Times the noise that an outlier is left with."""
+"""How far from the median of its neighbours an outlier is moved, as a multiple of the noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Figures of one level: places `first` to `last` (from 0, both in it), in ns.
+    """Figures of one level, in ns: places `first` to `last`, counted from 0, both included.
 
     `p` is the p value of the change before it, corrected; None for the first segment and for exact figures.
     """
@@ -52,15 +51,15 @@ class Segment:
 
 
 def exact_segments(values: Sequence[int]) -> tuple[Segment, ...]:
-    """The segments of exact figures in ns: each as long as nothing changes."""
+    """The segments of exact figures in ns: each ends at the next change."""
     starts = [at for at in range(len(values)) if at == 0 or values[at] != values[at - 1]]
     return _between(values, starts, {})
 
 
 def shown_segments(values: Sequence[int], step_ns: int = 0) -> tuple[Segment, ...]:
-    """The segments of figures that vary, in ns; `step_ns` is how finely they were stamped.
+    """The segments of varying figures, in ns; `step_ns` is the resolution of their stamps.
 
-    Raises UserError where changeforest is not installed and there are figures enough to need it.
+    Raises UserError if changeforest is not installed and there are enough figures to need it.
     """
     if len(values) < 2 * FEWEST:
         return _between(values, [0] if values else [], {})
@@ -68,7 +67,7 @@ def shown_segments(values: Sequence[int], step_ns: int = 0) -> tuple[Segment, ..
 
 
 def _proposed(values: Sequence[int], step_ns: int) -> list[int]:
-    """Places from which the mean may be another one."""
+    """Places where a new mean may begin."""
     found = _changeforest()
     noise = _noise(values, step_ns)
     import numpy
@@ -93,13 +92,13 @@ def _changeforest() -> Any:
 
 
 def _noise(values: Sequence[int], step_ns: int) -> float:
-    """The standard deviation from figure to figure, which changes of level hardly touch."""
+    """The standard deviation from figure to figure, hardly affected by changes of level."""
     steps = sorted(abs(b - a) for a, b in pairwise(values))
     return max(_MAD_TO_DEVIATION * median(steps) / math.sqrt(2), step_ns / math.sqrt(12), 1.0)
 
 
 def _clamped(values: Sequence[int], far: float) -> list[float]:
-    """The figures from the lowest on; each no further than `far` from the median of those around it."""
+    """The figures minus the first one; each at most `far` from the median of its neighbours."""
     found = []
     for at, value in enumerate(values):
         middle = median(values[max(0, at - _BESIDE) : at + _BESIDE + 1])
@@ -108,7 +107,7 @@ def _clamped(values: Sequence[int], far: float) -> list[float]:
 
 
 def _pruned(values: Sequence[int], starts: list[int], step_ns: int) -> tuple[Segment, ...]:
-    """Without the changes that the test does not show, the least sure first."""
+    """The segments without the changes that the test does not show; the least certain is removed first."""
     places = len(values) - 1
 
     @cache

@@ -22,7 +22,7 @@ BY = (RUN, COMMIT, DAY)
 
 
 class Line(NamedTuple):
-    """What the runs of a series have in common; empty for what they do not say."""
+    """What the runs of a series have in common; empty for what is unknown."""
 
     product: str
     board: str
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
     @property
     def words(self) -> str:
-        """In words, with whatever characters labels have."""
+        """In words; labels may contain any character."""
         named = [self.product, f"on {self.board}" if self.board else ""]
         return " ".join([*filter(None, named), *([f"({self.branch})"] if self.branch else [])])
 
@@ -40,8 +40,8 @@ class Point:
     """A figure of a series, in ns: the median of its runs' medians, and the lowest and highest of their
     boots.
 
-    `name` is the run's id, the commit or the day; `subject` what the commit's first line says, where a
-    tree told it; `phases` are the medians of their lengths.
+    `name` is the run's id, the commit or the day; `subject` is the first line of the commit's message, if a
+    tree has it; `phases` are the medians of their lengths.
     """
 
     name: str
@@ -70,14 +70,14 @@ class Change:
 
     @property
     def ns(self) -> int:
-        """What came (above 0) or went, in ns."""
+        """The change in ns: above 0 if slower."""
         return self.new_ns - self.old_ns
 
 
 @dataclass(frozen=True)
 class Series:
-    """The history of `about`, oldest first. `others` are the lines of further runs that fit what was
-    asked for; `left_out` says how many runs of this one have no point, by reason."""
+    """The history of `about`, oldest first. `others` are the lines of further runs that match the request;
+    `left_out`: how many runs of this line have no point, by reason."""
 
     line: Line
     about: str
@@ -115,10 +115,10 @@ def series(
 ) -> Series:
     """The history of a milestone or a phase (`phase kernel`), by default of what the newest run was for.
 
-    `found` are the runs that were asked for, oldest first; the series is that of the newest one with a
-    figure. `by` is one of BY; by default `commit` where most runs have that label. `order` are the commits of
-    a tree, oldest first, with their subjects: only those are points then.
-    Raises UserError where there are no such runs, or none of them has what is asked for.
+    `found` are the requested runs, oldest first; the series is that of the newest one with a figure. `by` is
+    one of BY; by default `commit` if most runs have that label. `order` are the commits of a tree, oldest
+    first, with their subjects: then only those are points. Raises UserError if there are no such runs, or
+    none of them has the milestone or phase.
     """
     told = [each for each in found if each.figure]
     if not told:
@@ -170,7 +170,7 @@ Group = tuple[str, str, list[Listed]]
 
 
 def _groups(used: Iterable[Listed], by: str, order: Mapping[str, str] | None) -> tuple[list[Group], int]:
-    """The runs of each point with its name and subject, in order; and how many runs have no place in it."""
+    """The runs of each point with its name and subject, in order; and how many runs belong to no point."""
     found: dict[str, list[Listed]] = {}
     for each in used:
         day = _moment(each).date().isoformat()
@@ -180,7 +180,7 @@ def _groups(used: Iterable[Listed], by: str, order: Mapping[str, str] | None) ->
         return [(name, "", group) for name, group in found.items()], 0
     whole: dict[str, list[Listed]] = {}
     for name, group in found.items():
-        # People write commits as short as they like.
+        # Commits may be abbreviated to any length.
         fitting = [commit for commit in order if commit.startswith(name)] if len(name) >= 4 else []
         if len(fitting) == 1:
             whole.setdefault(fitting[0], []).extend(group)
@@ -212,7 +212,7 @@ def _phases(points: Sequence[Point]) -> dict[str, int]:
 
 
 def _moment(each: Listed) -> datetime:
-    """When a run was made; the beginning of time for a date that cannot be read."""
+    """When a run was made; the earliest possible date if it cannot be read."""
     try:
         return datetime.fromisoformat(each.run.created).astimezone()
     except (ValueError, OverflowError):

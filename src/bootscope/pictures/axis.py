@@ -12,12 +12,12 @@ from bootscope.pictures.measure import width
 
 _UNITS = ((10**9, "s"), (10**6, "ms"), (10**3, "µs"), (1, "ns"))
 _ROOM = 95
-"""Pixels between two marks, at least."""
+"""The least distance between two marks, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Times from `low_ns` to `high_ns` between two places of a picture, in pixels."""
+    """Maps times from `low_ns` to `high_ns` to positions between two others, in pixels."""
 
     low_ns: int
     high_ns: int
@@ -25,12 +25,12 @@ class Axis:
     right: float
 
     def x(self, at_ns: int) -> float:
-        """The place of a time; what lies outside is at the end."""
+        """The position of a time; times outside of the axis are at its end."""
         share = (at_ns - self.low_ns) / max(1, self.high_ns - self.low_ns)
         return self.left + min(1.0, max(0.0, share)) * (self.right - self.left)
 
     def marks(self) -> Iterator[tuple[float, str]]:
-        """Round times with their units: place and words."""
+        """Round times with their units, as (position, words)."""
         length = max(1, self.high_ns - self.low_ns)
         most = max(1, int((self.right - self.left) / _ROOM))
         step = _step(length, most)
@@ -50,7 +50,7 @@ def _step(length: int, most: int) -> int:
 
 
 def _digits(step: int, unit_ns: int) -> int:
-    """Decimals that tell one mark from the next."""
+    """How many decimals distinguish one mark from the next."""
     digits = 0
     while step % unit_ns and digits < 9:
         step, digits = step * 10, digits + 1
@@ -58,8 +58,8 @@ def _digits(step: int, unit_ns: int) -> int:
 
 
 def draw(canvas: Canvas, axis: Axis, top: float, bottom: float, taken: Sequence[float] = ()) -> None:
-    """Marks of the axis above `top` and their lines down to `bottom`; `taken` are places at which another
-    line goes through the words."""
+    """Marks of the axis above `top`, and their lines down to `bottom`; `taken` are positions where another
+    line would cross the words."""
     reached = float("-inf")
     for x, words in axis.marks():
         canvas.line(x, top, x, bottom, "line")

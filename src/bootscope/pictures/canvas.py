@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture as it grows: elements of SVG, in pixels, from the top down.
+"""A picture as it is composed: elements of SVG, in pixels, from the top down.
 
-Texts may come from a board: :func:`bootscope.export.text.plain` makes them one line of printable characters,
-then they are escaped. What is shortened keeps the whole in a <title>.
+Texts may come from a board: :func:`bootscope.export.text.plain` reduces them to one line of printable
+characters, then they are escaped. A shortened text has its full form in a <title>.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from bootscope.pictures.theme import FONTS, Theme
 from bootscope.timeline.trace import NOT_KNOWN, OR_LESS, OR_MORE
 
 SIZE, SMALL, LARGE = 14, 12, 23
-"""Of texts, in pixels of a picture 1200 wide."""
+"""Sizes of texts, in pixels of a picture 1200 wide."""
 LONGEST_TITLE = 300
 MARGIN = 28
 STUB = 26
-"""How far a bar without a known end fades out, behind what is known of it."""
+"""The length over which a bar without a known end fades out, beyond its known part."""
 
 
 def xml(words: str, limit: int = LONGEST_TITLE) -> str:
-    """A text as the content of an element or an attribute."""
+    """A text escaped for use in an element or an attribute."""
     return escape(plain(words, limit), {'"': "&quot;"})
 
 
 @dataclass
 class Canvas:
-    """Elements of a picture so many pixels wide; `y` is how far down it reaches."""
+    """Elements of a picture `width` pixels wide; `y` is how far down it reaches."""
 
     width: int
     theme: Theme
@@ -39,16 +39,16 @@ class Canvas:
     y: float = MARGIN
     out: list[str] = field(default_factory=list)
     bounds: set[str] = field(default_factory=set)
-    """The kinds of bounds that are drawn: a legend says what they mean."""
+    """The kinds of bounds that were drawn: the legend explains them."""
 
     @property
     def left(self) -> float:
-        """Where content begins."""
+        """The left edge of the content."""
         return self.margin
 
     @property
     def right(self) -> float:
-        """Where content ends."""
+        """The right edge of the content."""
         return self.width - self.margin
 
     def text(
@@ -65,8 +65,8 @@ class Canvas:
         colour: str | None = None,
         cut: Callable[[str, float, float, bool], str] = fit,
     ) -> float:
-        """A text whose line stands at `y`, shortened to `room` as `cut` does it; returns its width. `fill`
-        names a colour of the theme, `colour` is one."""
+        """A text with its baseline at `y`, shortened to `room` by `cut`; returns its width. `fill` names a
+        colour of the theme, `colour` is a colour itself."""
         whole = plain(words, LONGEST_TITLE)
         shown = whole if room is None else cut(whole, room, size, bold)
         if not shown:
@@ -81,15 +81,16 @@ class Canvas:
     def rect(
         self, x: float, y: float, wide: float, high: float, fill: str, title: str = "", more: str = ""
     ) -> None:
-        """A filled rectangle that tells `title` when it is pointed at."""
+        """A filled rectangle that shows `title` when the pointer is on it."""
         place = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(0.7, wide))}" height="{_n(high)}"'
         self._shape("rect", f'{place} fill="{fill}"{more}', title)
 
     def bar(
         self, x: float, y: float, wide: float, high: float, fill: str, title: str = "", bound: str = ""
     ) -> None:
-        """A stretch of time in a colour of the theme; `bound` says how its length is known, as phases say it:
-        a least length has an open end, a greatest one is hatched, an unknown one is an outline."""
+        """A stretch of time in a colour of the theme; `bound` says how its length is known, in the same words
+        as for phases: a lower bound has an open end, an upper bound is hatched, an unknown length is an
+        outline."""
         if bound:
             self.bounds.add(bound)
         colour = self.theme[fill]
@@ -110,7 +111,7 @@ class Canvas:
         self.out.append(f'<line {place} stroke="{self.theme[colour]}" stroke-width="{_n(wide)}"/>')
 
     def dot(self, x: float, y: float, colour: str, title: str = "", hollow: bool = False) -> None:
-        """A point; a ring where `hollow`."""
+        """A point; a ring if `hollow`."""
         paint = self.theme[colour]
         filled = f'fill="none" stroke="{paint}" stroke-width="2"' if hollow else f'fill="{paint}"'
         self._shape("circle", f'cx="{_n(x)}" cy="{_n(y)}" r="{4 if hollow else 5}" {filled}', title)
@@ -132,7 +133,7 @@ class Canvas:
         )
 
     def _patterns(self, body: str) -> str:
-        """The hatchings and fadings that are used."""
+        """The hatchings and fades that are used."""
         found = []
         for name, colour in self.theme.colours.items():
             if f"url(#hatch-{name})" in body:
@@ -149,5 +150,5 @@ class Canvas:
 
 
 def _n(value: float) -> str:
-    """A number of pixels, short."""
+    """A number of pixels, written briefly."""
     return f"{value:.1f}".removesuffix(".0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots beside each other: their phases on one axis, and the way from the first total to the last."""
+"""Several boots: their phases on one axis, and the changes from the first total to the last."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bootscope.report.phase_lengths import length_words
 from bootscope.timeline.trace import LENGTH, Span
 
 MOST = 24
-"""Boots of one picture; and steps from the first to the last."""
+"""The most boots of one picture, and the most steps from the first to the last."""
 _HIGH = 26
 _ROW = 40
 
 
 def overlay(canvas: Canvas, subject: Subject) -> list[str]:
-    """Draws the phases of each boot as one bar. Raises UserError where no boot has a time."""
+    """Draws the phases of each boot as one bar. Raises UserError if no boot has times."""
     boots = [boot for boot in subject.boots if boot.end_ns is not None][:MOST]
     if not boots:
         raise UserError("none of these logs has a clock: there is no time to draw")
@@ -60,14 +60,14 @@ def _phases(boot: Boot) -> list[Span]:
 
 
 def change(before: Boot, boot: Boot) -> str:
-    """The change from one boot to the next; empty where one of them is a bound."""
+    """The change from one boot to the next; empty if one of them is a bound."""
     if before.known_ns is None or boot.known_ns is None:
         return ""
     return signed(boot.known_ns - before.known_ns)
 
 
 def _figures(canvas: Canvas, y: float, took: str, change: str, changes: float) -> None:
-    """How long a boot took, and by how much that is more or less than the one before; in two columns."""
+    """How long a boot took, and the change from the one before; in two columns."""
     colour = "good" if change.startswith("-") else "bad" if change.startswith("+") else "quiet"
     canvas.text(canvas.right, y, change, anchor="end", fill=colour, bold=True)
     canvas.text(canvas.right - changes - 16, y, took, anchor="end", bold=True)
@@ -84,8 +84,8 @@ def _bar(canvas: Canvas, scale: axis.Axis, spans: Sequence[Span], colours: dict[
 
 
 def waterfall(canvas: Canvas, subject: Subject) -> list[str]:
-    """Draws how the first total becomes the last: phase by phase for two boots, boot by boot for more.
-    Raises UserError where fewer than two lengths are known."""
+    """Draws how the first total becomes the last: phase by phase for two boots, boot by boot for more. Raises
+    UserError if fewer than two lengths are known."""
     known = _known(subject)
     if len(known) < 2:
         raise UserError(
@@ -117,21 +117,21 @@ def waterfall(canvas: Canvas, subject: Subject) -> list[str]:
 
 
 def _known(subject: Subject) -> list[Bar]:
-    """The boots whose length is known, as many as a picture holds."""
+    """The boots with a known length, as many as fit into a picture."""
     names = names_of(subject.boots)
     found = (bar_of(name, boot.trace) for name, boot in zip(names, subject.boots, strict=True))
     return [bar for bar in found if bar][:MOST]
 
 
 def steps(subject: Subject) -> list[tuple[str, int]]:
-    """What changed from the first total to the last, in ns: phase by phase of two boots, boot by boot of
-    more; nothing for fewer than two of known length."""
+    """The changes from the first total to the last, in ns: by phase for two boots, by boot for more; empty if
+    fewer than two have a known length."""
     known = _known(subject)
     return [step for step in steps_between(known) if step[1]] if len(known) > 1 else []
 
 
 def _most(real: Sequence[tuple[str, int]]) -> tuple[list[tuple[str, int]], tuple[int, int]]:
-    """The largest changes in order, and how many others there are with their sum."""
+    """The largest changes, in their original order, and the number of the others with their sum."""
     ranked = sorted(range(len(real)), key=lambda at: -abs(real[at][1]))
     kept = sorted(ranked[:MOST])
     others = ranked[MOST:]
@@ -151,7 +151,7 @@ def _step(name: str, at_ns: int, change_ns: int) -> gantt.Row:
 
 
 def totals(subject: Subject) -> str:
-    """What changed from the first boot to the last, in words; empty where that is not known."""
+    """The change from the first boot to the last, in words; empty if unknown."""
     known = [boot for boot in subject.boots if boot.known_ns is not None]
     if len(known) < 2:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of boots that vary: a dot for each boot, the median with its interval; of two runs what changed."""
+"""Runs of boots that vary: a dot for each boot, the median with its interval; for two runs, what changed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from bootscope.statistics.shift import CONFIDENCE
 MOST_ROWS, MOST_RUNS, MOST_CHANGES = 40, 16, 14
 _STEP, _HIGH = 20, 96
 _STACK = 6
-"""Dots upon each other in a strip; more of them stand closer."""
+"""The most dots on top of each other in a strip; with more, they are closer together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run: its boots that came to the goal, with times in ns, and their description."""
+    """A run: its boots that reached the goal, with times in ns, and their description."""
 
     boots: SampleSet
     about: Quantity
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def words(self) -> str:
-        """The median with its interval, or why there is none."""
+        """The median with its interval, or why it has none."""
         middle = f"median {seconds(self.told.median_ns)} s"
         if self.known is None:
             return f"{middle}; too few boots for an interval"
@@ -52,7 +52,7 @@ class Run:
 
 
 def runs_of(subject: Subject) -> Sequence[Run]:
-    """The runs of several boots among what is to be drawn. Raises UserError where there is none."""
+    """The runs of several boots in the subject. Raises UserError if there is none."""
     found = drawable(subject)
     if not found:
         raise UserError(
@@ -64,7 +64,7 @@ def runs_of(subject: Subject) -> Sequence[Run]:
 
 @lru_cache(maxsize=2)
 def drawable(subject: Subject) -> Sequence[Run]:
-    """The runs of several boots that came to a common goal."""
+    """The runs of several boots that reached a common goal."""
     found = []
     for boot in subject.boots:
         ground = common_zero((boot.boots,)) if boot.boots else None
@@ -80,7 +80,7 @@ def drawable(subject: Subject) -> Sequence[Run]:
 
 @lru_cache(maxsize=2)
 def comparison(subject: Subject) -> BootComparison | None:
-    """The second of two runs against the first; None for other numbers of runs."""
+    """The second of two runs against the first; None for any other number of runs."""
     sets = [boot.boots for boot in subject.boots]
     if len(sets) != 2 or sets[0] is None or sets[1] is None:
         return None
@@ -103,7 +103,7 @@ def draw(canvas: Canvas, subject: Subject) -> list[str]:
 
 
 def _names(subject: Subject, runs: Sequence[Run]) -> list[str]:
-    """What the runs are called beside each other."""
+    """The names of the runs beside each other."""
     names = dict(
         zip((b.boots.run_id if b.boots else "" for b in subject.boots), names_of(subject.boots), strict=True)
     )
@@ -128,7 +128,7 @@ def _lost(run: Run) -> str:
 
 
 def title(subject: Subject) -> str:
-    """What a picture of runs says first."""
+    """The title of a picture of runs."""
     runs = runs_of(subject)
     found = comparison(subject)
     if found and not found.refused:
@@ -141,7 +141,7 @@ def title(subject: Subject) -> str:
 
 
 def subtitles(subject: Subject) -> list[str]:
-    """What it says below."""
+    """The lines below the title."""
     runs = runs_of(subject)
     if len(runs) == 1:
         run = runs[0]
@@ -155,7 +155,7 @@ def subtitles(subject: Subject) -> list[str]:
 
 
 def _middle(canvas: Canvas, run: Run, scale: axis.Axis, top: float, bottom: float) -> None:
-    """The band of the interval below what follows, and the line of the median."""
+    """The band of the interval, drawn first as the background, and the line of the median."""
     if run.known:
         left, right = map(scale.x, run.known)
         title = f"{LEAST_PERCENT} % interval of the median"
@@ -218,7 +218,7 @@ def _strips(canvas: Canvas, runs: Sequence[Run], names: list[str], low: int, hig
 
 
 def stacked(places: Sequence[float]) -> list[tuple[int, float, float]]:
-    """Dots that would lie on each other are moved up and down: number, place, and how far down, for each."""
+    """Dots that would overlap are moved up and down: (number, position, offset downwards) of each."""
     piles: dict[int, int] = {}
     found = []
     counts: dict[int, int] = {}
@@ -234,7 +234,7 @@ def stacked(places: Sequence[float]) -> list[tuple[int, float, float]]:
 
 
 def _changes(canvas: Canvas, found: BootComparison) -> None:
-    """The change of each phase with its interval, on one axis about zero."""
+    """The change of each phase with its interval, on one axis around zero."""
     judged = [v for v in (found.goal, *found.details) if v.shift][:MOST_CHANGES]
     if not judged:
         return
@@ -262,12 +262,12 @@ def _changes(canvas: Canvas, found: BootComparison) -> None:
 def _columns(
     judged: Sequence[ComparedQuantity], room: float
 ) -> list[tuple[Callable[[ComparedQuantity], str], float]]:
-    """What stands beside the axis, with its width: as much as leaves room for the axis."""
+    """The columns beside the axis, with their widths: as many as leave room for the axis."""
     cells = (_moved, interval, _word)
     found: list[tuple[Callable[[ComparedQuantity], str], float]] = [
         (cell, max(width(cell(v), SIZE) for v in judged) + 16) for cell in cells
     ]
-    # The interval is drawn, and the verdict has a colour: only the change needs its figure.
+    # The interval is drawn, and the verdict has a colour: only the change needs a figure.
     while len(found) > 1 and sum(wide for _, wide in found) > room * 0.6:
         found.pop(1)
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All views by name, and from what is to be drawn to the picture."""
+"""All views by name, and making the picture of a subject."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Picture:
 
 
 def picture(subject: Subject, theme: Theme, view: str | None = None, width: int | None = None) -> Picture:
-    """The view of that name, or what suits the subject, so many pixels wide.
+    """The view of that name, or the one that suits the subject, `width` pixels wide.
 
-    Raises UserError for a view that there is not, and where the boots have nothing of it.
+    Raises UserError for an unknown view, and if the boots have no data for it.
     """
     name = view or default(subject)
     if name not in VIEWS:
@@ -58,7 +58,7 @@ def picture(subject: Subject, theme: Theme, view: str | None = None, width: int 
 
 
 def inset(subject: Subject, theme: Theme, view: str, width: int) -> tuple[str, list[str]]:
-    """Only the content of a picture, for a page that has a title of its own, and what is to be said below.
+    """Only the content of a picture, for a page that has a title of its own, and the notes to put below.
     Raises UserError as :func:`picture`."""
     canvas = Canvas(width, theme, margin=2, y=0)
     notes = _content(canvas, subject, view)
@@ -67,7 +67,7 @@ def inset(subject: Subject, theme: Theme, view: str, width: int) -> tuple[str, l
 
 
 def default(subject: Subject) -> str:
-    """The view that says most about what is to be drawn."""
+    """The view that shows most of the subject."""
     boots = subject.boots
     if len(dots.drawable(subject)) == min(len(boots), dots.MOST_RUNS):
         return BOOTS
@@ -92,7 +92,7 @@ def _content(canvas: Canvas, subject: Subject, name: str) -> list[str]:
 
 
 def _compare(canvas: Canvas, subject: Subject) -> list[str]:
-    """The boots over each other, then how the first total becomes the last, where these are known."""
+    """The boots over each other, then how the first total becomes the last, if the totals are known."""
     notes = compared.overlay(canvas, subject)
     known = [boot for boot in subject.boots if boot.trace.known_total_ns is not None]
     if len(known) < 2:
@@ -116,7 +116,7 @@ def _title(subject: Subject, name: str) -> tuple[str, list[str]]:
 
 
 def _chosen(subject: Subject) -> list[str]:
-    """That one boot stands for its run, where the boots of a run vary."""
+    """A note that one boot stands for its run, if the boots of the run vary."""
     varying = [boot for boot in subject.boots if boot.boots]
     if not varying:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The call paths of a boot as a flame graph from the top down: width is time, what is below was called."""
+"""The call paths of a boot as a flame graph from the top down: width is time, callees are below."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from bootscope.timeline.trace import Trace
 
 DEEPEST = 26
 NARROWEST = 2
-"""Pixels; what is narrower is not drawn, and neither is what it called."""
+"""Pixels; narrower frames are not drawn, and neither are their callees."""
 _ROW = 19
 
 
 @dataclass
 class _Frame:
-    """A frame with all that was seen in it and below."""
+    """A frame with all the time seen in it and below."""
 
     name: str
     ns: int = 0
@@ -32,8 +32,7 @@ class _Frame:
 
 
 def draw(canvas: Canvas, boot: Boot) -> list[str]:
-    """Draws the frames; returns what is to be said below. Raises UserError where the boot has no call
-    paths."""
+    """Draws the frames; returns the notes to put below. Raises UserError if the boot has no call paths."""
     root, deeper = _tree(boot.trace)
     if root.ns <= 0:
         raise UserError(
@@ -43,7 +42,7 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
     scale = (canvas.right - canvas.left) / root.ns
     canvas.y += 8
     left_out, deepest = 0, 0
-    # Frames to draw: from where on, in which row. A list, for paths may be deeper than Python's stack.
+    # Frames to draw: (frame, start, row). An explicit stack, since paths may exceed Python's recursion limit.
     todo = [(root, canvas.left, 0)]
     while todo:
         frame, x, row = todo.pop()
@@ -74,7 +73,7 @@ def _notes(left_out: int, deeper: int) -> list[str]:
 
 
 def _tree(trace: Trace) -> tuple[_Frame, int]:
-    """The frames below one for all, and how many paths go deeper than a picture does."""
+    """The frames below a common root, and how many paths are deeper than a picture shows."""
     root, deeper = _Frame("all call paths"), 0
     for stack in in_order(trace):
         if stack.ns <= 0 or not stack.frames:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of bars over an axis of time: a name on the left, bars where they belong, figures on the right."""
+"""Rows of bars over an axis of time: a name on the left, bars at their times, figures on the right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.pictures.measure import fit_middle, width
 
 ROW, BAR = 28, 18
 _NAME_SHARE = 0.3
-"""Of a picture's width, what names may take."""
+"""The part of a picture's width that names may take."""
 _GAP = 14
 
 
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment with a name, drawn through all rows."""
+    """A point in time with a name, drawn through all rows."""
 
     at_ns: int
     name: str
@@ -85,7 +85,7 @@ def _columns(canvas: Canvas, rows: Sequence[Row], heads: Sequence[str]) -> list[
 
 
 def _names(canvas: Canvas, rows: Sequence[Row]) -> float:
-    """The room that names take."""
+    """The width of the names' column."""
     widest = max((width(row.name[:200], SIZE, row.bold) for row in rows), default=0)
     return min(widest, canvas.width * _NAME_SHARE) + _GAP
 
@@ -103,8 +103,7 @@ def _row(
 
 
 def _places(canvas: Canvas, scale: axis.Axis, marks: Sequence[Mark]) -> list[tuple[Mark, float, int]]:
-    """Where the names of marks stand: place and line, so that none lies on another. Those for which there
-    is no room are left out."""
+    """The positions of the names of marks: position and line. Names that do not fit are left out."""
     free = [float("-inf")] * 3
     found = []
     for mark in sorted(marks, key=lambda m: m.at_ns):
@@ -120,7 +119,7 @@ def _places(canvas: Canvas, scale: axis.Axis, marks: Sequence[Mark]) -> list[tup
 
 
 def mark_rows(canvas: Canvas, scale: axis.Axis, marks: Sequence[Mark]) -> float:
-    """The height that names of marks take."""
+    """The height of the names of marks."""
     return 15 * (1 + max((line for _, _, line in _places(canvas, scale, marks)), default=-1))
 
 

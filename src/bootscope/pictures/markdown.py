@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A text for a pull request, an issue or a wiki: a picture, what to do first, the figures.
 
-The picture stands beside the text as a file, in light colours and in dark ones; GitHub shows the one that
-suits the reader. Texts from a boot are escaped as :mod:`bootscope.export.markdown` does.
+The picture is a file beside the text, in light colours and in dark ones; GitHub shows the one that suits the
+reader. Texts from a boot are escaped as in :mod:`bootscope.export.markdown`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _picture(title: str, picture: str, dark: str) -> Iterator[str]:
 
 
 def _address(name: str) -> str:
-    """A file's name as an address that no page reads otherwise."""
+    """A file's name, escaped as an address."""
     return escaped(quote(name), 1000)
 
 
@@ -67,7 +67,7 @@ def _findings(first: Sequence[Answer]) -> list[str]:
 
 
 def _compared(subject: Subject) -> list[str]:
-    """A table of what changed: with intervals where boots vary, boot by boot else."""
+    """A table of what changed: with intervals if boots vary, otherwise boot by boot."""
     found = dots.comparison(subject)
     if found and not found.refused:
         told = of_boots(found)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How wide a text is, without a font: its letters in DejaVu Sans, one of the widest fonts there are.
+"""The width of a text, without a font: that of its letters in DejaVu Sans, one of the widest fonts.
 
-So a text that fits by this fits in the font of any reader.
+A text that fits by this measure fits in any reader's font.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _CLASSES = {
     615: "kvxyPTYoaeE", 636: "hnuSbdgpq0123456789${}µ", 700: "KAVXZBRC", 770: "UNHDGOQ&",
     840: "w#+<=>^~≥≤±×→", 1000: "%mMW@…—",
 }  # fmt: skip
-"""Thousandths of the font's size -> the letters that are so wide, at most."""
+"""Thousandths of the font's size -> the letters with that width, at most."""
 _WIDTHS = {letter: width for width, letters in _CLASSES.items() for letter in letters}
 _OTHER, _WIDE, _BOLD = 800, 1050, 1.12
 ELLIPSIS = "…"
 _ROUNDED = 0.01
-"""What sums of widths may differ by."""
+"""The error of sums of widths."""
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
@@ -35,8 +35,7 @@ def _unusual(letter: str) -> int:
 
 
 def fit(text: str, room: float, size: float, bold: bool = False) -> str:
-    """The text, or as much of its beginning as fits into `room`, with an ellipsis; empty where nothing
-    fits."""
+    """The text, or as much of its beginning as fits into `room`, with an ellipsis; empty if nothing fits."""
     if width(text, size, bold) <= room + _ROUNDED:
         return text
     left = room - width(ELLIPSIS, size, bold)
@@ -48,7 +47,7 @@ def fit(text: str, room: float, size: float, bold: bool = False) -> str:
 
 
 def fit_middle(text: str, room: float, size: float, bold: bool = False) -> str:
-    """The same for names, of which the end often tells more than the middle: `dev-disk…part1.device`."""
+    """The same for names whose end often says more than the middle: `dev-disk…part1.device`."""
     if width(text, size, bold) <= room + _ROUNDED:
         return text
     left = room - width(ELLIPSIS, size, bold)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One page for the person who decides: what was measured and how exactly, where the time goes, what to do
-first,
-what changed, what is not known. The page is laid out by `templates/page.typ`; all texts are cut here, so that
-they fit."""
+first, what changed, what is not known. The page is laid out by `templates/page.typ`; all texts are cut here
+to fit."""
 
 from __future__ import annotations
 
@@ -23,16 +22,16 @@ from bootscope.timeline.trace import LENGTH, Trace
 
 TEMPLATE = Path(__file__).parent / "templates" / "page.typ"
 _WIDE = 760
-"""Of the picture, in its pixels; on paper it is as wide as the text."""
+"""Width of the picture, in its pixels; on paper it is as wide as the text."""
 _TEXT, _NAME, _MOST = 190, 70, 6
 """Letters of a sentence, letters of a name, lines of a list."""
 _LONG = re.compile(r"(\S{40})(?=\S)")
 _TALLEST = 0.8
-"""The height of a picture by the page's width; a taller one is made smaller."""
+"""The largest height of a picture, as a part of the page's width; a taller one is scaled down."""
 
 
 def page(subject: Subject, first: Sequence[Answer], form: raster.Form = "pdf") -> bytes:
-    """The page as PDF (or `png`): always one. `first` are the findings of the last boot."""
+    """The page as PDF (or `png`): always a single one. `first` are the findings of the last boot."""
     raster.check()
     pictures, caption = _pictures(subject)
     values = {
@@ -49,7 +48,7 @@ def page(subject: Subject, first: Sequence[Answer], form: raster.Form = "pdf") -
 
 
 def _cut(words: str, most: int = _TEXT) -> str:
-    """A text in one line, with places to break it where a word is too long for one."""
+    """A text on one line, with break points in words that are too long for a line."""
     return _LONG.sub("\\1\u200b", cut(plain(words, most), most))
 
 
@@ -68,7 +67,7 @@ def dots_are_drawn(subject: Subject) -> bool:
 
 
 def _lead(subject: Subject) -> Iterator[str]:
-    """The answer, in sentences."""
+    """The main result, in sentences."""
     last = subject.boots[-1]
     if dots_are_drawn(subject):
         runs = dots.runs_of(subject)
@@ -150,7 +149,7 @@ def _finding(row: Answer) -> dict[str, str]:
 
 
 def _unknown(subject: Subject) -> Iterator[str]:
-    """What these boots do not tell."""
+    """What these boots do not show."""
     for boot in subject.boots:
         which = f"{plain(boot.name, 40)}: " if len(subject.boots) > 1 else ""
         yield from (f"{which}{words}" for words in _not_known(boot))
@@ -186,7 +185,7 @@ def _bounds(trace: Trace) -> Iterator[str]:
 
 
 def _pictures(subject: Subject) -> tuple[dict[str, str], str]:
-    """The picture of the page, and for a run of several boots also the phases of one; what is said below."""
+    """The picture of the page, and for a run of several boots also the phases of one; the notes below."""
     first, notes = _inset(subject, draw.default(subject))
     found = {"picture": first, "phases": ""}
     last = subject.boots[-1]
@@ -196,13 +195,13 @@ def _pictures(subject: Subject) -> tuple[dict[str, str], str]:
 
 
 def _share(svg: str) -> float:
-    """How wide a picture stands on the page, in percent."""
+    """The width of a picture on the page, in percent."""
     width, height = raster.size_of(svg) if svg else (1, 0)
     return 100 * min(1.0, _TALLEST * width / max(1, height))
 
 
 def _inset(subject: Subject, view: str) -> tuple[str, list[str]]:
-    """A picture, or nothing where there is nothing to draw: the page says so in words."""
+    """A picture, or nothing if there is nothing to draw: the page says so in words."""
     try:
         return draw.inset(subject, LIGHT, view, _WIDE)
     except UserError:

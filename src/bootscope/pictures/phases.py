@@ -22,7 +22,7 @@ HEADS = ("length s", "share")
 
 
 def draw(canvas: Canvas, boot: Boot) -> list[str]:
-    """Draws a row for each phase; returns what is to be said below. Raises UserError where there are none."""
+    """Draws a row for each phase; returns the notes to put below. Raises UserError if there are none."""
     spans = boot.trace.spans("phase") if boot.trace.timed else []
     if not spans:
         raise UserError(
@@ -40,13 +40,13 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
 
 
 def longest(spans: list[Span]) -> list[Span]:
-    """The longest phases in order of time; all, where they are no more than a picture holds."""
+    """The longest phases in order of time; all of them if they fit into a picture."""
     ranked = sorted(range(len(spans)), key=lambda at: -spans[at].duration_ns)[:MOST]
     return [spans[at] for at in sorted(ranked)]
 
 
 def marks(trace: Trace, low_ns: int, high_ns: int) -> list[gantt.Mark]:
-    """The milestones in a stretch of time that begin no phase, and are not its end."""
+    """The milestones in a stretch of time, except those that begin a phase or are at its end."""
     starts = {s.start_ns for s in trace.spans("phase")}
     names = {s.name for s in trace.spans("phase")}
     later = trace.earliest()
@@ -67,7 +67,7 @@ def _row(span: Span, trace: Trace, split: bool) -> gantt.Row:
 
 
 def _parts(span: Span, about: str) -> Iterator[gantt.Part]:
-    """What the time of a phase went into, one after the other."""
+    """What the time of a phase went into, part after part."""
     at_ns = span.start_ns
     for kind in KINDS:
         length = span.detail.get(f"{kind}_ns")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as PNG and PDF, by Typst: it lays out and draws, offline, from what it is given in memory.
+"""Pictures as PNG and PDF, by Typst: it lays out and draws, offline, from data in memory.
 
-Nothing from a boot is ever Typst's markup: texts and pictures go in as data, by `sys.inputs`.
-Typst draws texts in the fonts of this computer, and brings fonts of its own for what these do not have.
+Text from a boot is never Typst markup: texts and pictures are passed as data, by `sys.inputs`. Typst draws
+texts in the fonts of this computer, and has fonts of its own for characters that these lack.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MOST_PIXELS = 60_000_000
 _POINTS_PER_INCH = 72
 _SIZE = re.compile(r'viewBox="0 0 (\d+) (\d+)"')
 FONTS = tuple(name for name in theme.FONTS if name not in theme.GENERIC)
-"""The fonts of texts, the first that this computer has."""
+"""The fonts of texts; the first that this computer has is used."""
 OWN_FONT = "Libertinus Serif"
-"""What Typst brings for a computer without any of these."""
+"""Typst's own font, for a computer without any of these."""
 _PICTURE = """
 #set page(width: float(sys.inputs.width) * 1pt, height: float(sys.inputs.height) * 1pt)
 #set page(margin: 0pt, fill: none)
@@ -39,7 +39,7 @@ _PICTURE = """
 
 
 def check() -> None:
-    """Raises UserError where what PNG and PDF need is not installed."""
+    """Raises UserError if what PNG and PDF need is not installed."""
     if importlib.util.find_spec(PACKAGE) is None:
         raise UserError(f"PNG and PDF need the Python package {PACKAGE}", hint=hints.pictures())
 
@@ -53,8 +53,7 @@ def size_of(svg: str) -> tuple[int, int]:
 
 
 def png(svg: str, title: str, scale: int = 1) -> bytes:
-    """The picture as PNG, `scale` times as many pixels wide and high. Raises UserError where there would be
-    too many of them."""
+    """The picture as PNG, `scale` times as wide and high. Raises UserError if these are too many pixels."""
     width, height = size_of(svg)
     if width * height * scale * scale > MOST_PIXELS:
         raise UserError(
@@ -65,7 +64,7 @@ def png(svg: str, title: str, scale: int = 1) -> bytes:
 
 
 def pdf(svg: str, title: str) -> bytes:
-    """The picture as one page of PDF that is just as large."""
+    """The picture as a PDF of one page of the same size."""
     return _made(_PICTURE, "pdf", _inputs(svg, title))
 
 
@@ -77,13 +76,13 @@ def _inputs(svg: str, title: str) -> dict[str, str]:
 def page(
     template: Path, values: Mapping[str, object], pictures: Mapping[str, str], form: Form = "pdf"
 ) -> bytes:
-    """A page that a template of Typst lays out from `values` and our pictures, by name."""
+    """A page that a Typst template lays out from `values` and our pictures, by name."""
     inputs = {"values": msgspec.json.encode(values).decode(), **pictures}
     return _made(template.read_text(), form, inputs)
 
 
 def _made(source: str, form: Form, inputs: Mapping[str, str], scale: int = 1) -> bytes:
-    # Only who wants PNG or PDF needs it, and it is large.
+    # Only PNG and PDF need it, and it is large.
     import typst
 
     given = {**inputs, "fonts": msgspec.json.encode([font()]).decode()}
@@ -104,7 +103,7 @@ def _made(source: str, form: Form, inputs: Mapping[str, str], scale: int = 1) ->
 
 @cache
 def font() -> str:
-    """The font in which PNG and PDF are written on this computer."""
+    """The font of PNG and PDF on this computer."""
     import typst
 
     there = set(typst.Fonts().families())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all pictures have above and below their content: a title, a legend, notes, where it is from."""
+"""What all pictures have above and below their content: a title, a legend, notes, the source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.timeline.trace import NOT_KNOWN, OR_LESS, OR_MORE
 NARROWEST, WIDEST = 480, 4000
 _LINE = 17
 _MOST_LINES = 8
-"""Lines of notes; what does not fit ends with an ellipsis."""
+"""The most lines of notes; longer ones end with an ellipsis."""
 _BOUNDS = {
     OR_MORE: "fading: at least so long",
     OR_LESS: "hatched: at most so long",
@@ -24,7 +24,7 @@ _BOUNDS = {
 
 
 def begin(wide: int, theme: Theme, title: str, subtitle: Sequence[str]) -> Canvas:
-    """A picture with its title, and below it a line for each subtitle."""
+    """A picture with its title, and a line for each subtitle below it."""
     canvas = Canvas(wide, theme)
     canvas.y -= 14
     for line in _lines(title, canvas, LARGE, bold=True):
@@ -39,7 +39,7 @@ def begin(wide: int, theme: Theme, title: str, subtitle: Sequence[str]) -> Canva
 
 
 def _lines(words: str, canvas: Canvas, size: float, bold: bool = False) -> list[str]:
-    """A text in the two lines that it may take, the second shortened where that is not enough."""
+    """A text in at most two lines; if it is longer, the second is shortened."""
     room, whole = canvas.right - canvas.left, plain(words, LONGEST_TITLE)
     first = next(wrap(whole, room, size, bold), "")
     rest = whole[len(first) :].strip() if whole.startswith(first) else ""
@@ -54,7 +54,7 @@ def heading(canvas: Canvas, words: str) -> None:
 
 
 def legend(canvas: Canvas, entries: Iterable[tuple[str, str]]) -> None:
-    """Names of colours with what they are for, in as many lines as it takes."""
+    """Names of colours with their meanings, in as many lines as needed."""
     x = canvas.left
     canvas.y += 22
     for colour, words in entries:
@@ -68,7 +68,7 @@ def legend(canvas: Canvas, entries: Iterable[tuple[str, str]]) -> None:
 
 
 def end(canvas: Canvas, notes: Iterable[str], title: str) -> str:
-    """The picture as SVG: below its content what is left out and what it shows, then who drew it."""
+    """The picture as SVG; below its content are notes on what is left out and shown, and the program."""
     told = [words for bound, words in _BOUNDS.items() if bound in canvas.bounds]
     lines = ["; ".join(told), *notes, f"bootscope {__version__}"]
     canvas.y += 10

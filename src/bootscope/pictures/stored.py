@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn of stored runs, as they are named on the command line."""
+"""The subject of a picture: stored runs, named as on the command line."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from bootscope.timeline.trace import Trace
 
 
 def subject_of(store: Store, names: Sequence[str], core: Core | None = None) -> Subject:
-    """The boots of these runs, one of each; with `core`, as that would take them. Raises UserError for a name
-    of nothing, for what cannot be read, and for what was not counted for the core."""
+    """One boot of each of these runs; with `core`, with the times it would take on that. Raises UserError for
+    an unknown name, for what cannot be read, and for what was not counted for the core."""
     return Subject([_boot(store, name, core) for name in names])
 
 
 def findings(store: Store, subject: Subject) -> list[Answer]:
-    """What to do first about the last of the boots; nothing where that cannot be told."""
+    """What to do first about the last of the boots; empty if unknown."""
     boot = subject.boots[-1]
     return first_of(store, boot.boot_id, recorded=boot.recorded)
 
@@ -52,7 +52,7 @@ def _boot(store: Store, name: str, core: Core | None) -> Boot:
 
 
 def _failure(boot: SeenBoot, trace: Trace, until: str) -> str:
-    """Why a boot did not come to its end; empty where it did, or nobody knows what that is."""
+    """Why a boot failed; empty if it completed, or it is unknown what it was for."""
     if trace.failure and trace.failure.ends:
         return trace.failure.words
     return boot.message or f"{until} was not reached" if until and until not in trace.milestones() else ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The longest rows of a view of `bootscope show` as bars: initcalls, processes, units, silences, the critical
-path. Their figures are those of the view's JSON."""
+path. Their figures are the same as in the view's JSON."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bootscope.timeline.trace import Trace
 MOST = 25
 _MOST_SILENCES = 12
 DEVICE = ".device"
-"""Units that only wait for a device to appear: they hide those that work."""
+"""Units that only wait for a device to appear: they would hide those that do work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a view is drawn: the cells that name a row, how long its bar is (the first that it has), and the
-    figures beside it (cell, heading)."""
+    """How a view is drawn: the cells that name a row, those with the length of its bar (the first one present
+    is used), and the figures beside it (cell, heading)."""
 
     title: str
     names: tuple[str, ...]
@@ -60,7 +60,7 @@ LOOKS = {
 
 
 def draw(canvas: Canvas, boot: Boot, view: str) -> list[str]:
-    """Draws the longest rows of a view, in order of time. Raises UserError where the boot has none."""
+    """Draws the longest rows of a view, in order of time. Raises UserError if the boot has none."""
     look = LOOKS[view]
     known = lengths(boot.trace) if view == UNITS else []
     if known and not any(track.kind == "service" for track in boot.trace.tracks):
@@ -86,7 +86,7 @@ def draw(canvas: Canvas, boot: Boot, view: str) -> list[str]:
 
 
 def _longest(rows: Rows, found: Sequence[Mapping[str, Cell]]) -> Sequence[Mapping[str, Cell]]:
-    """The first rows of a ranking; of a list in order of time, those that weigh most."""
+    """The rows by weight, the heaviest first, for a list in order of time; a ranking as it is."""
     return sorted(found, key=lambda row: -_number(row, rows.weight)) if rows.weight else found
 
 
@@ -96,12 +96,12 @@ def _number(row: Mapping[str, Cell], key: str) -> int:
 
 
 def _placed(row: Mapping[str, Cell], look: Look) -> bool:
-    """Whether it is known when a row began and how long it took."""
+    """Whether a row's beginning and length are known."""
     return isinstance(row.get("start_ns"), int) and any(isinstance(row.get(k), int) for k in look.lengths)
 
 
 def _keys(rows: Sequence[Mapping[str, Cell]], look: Look) -> list[str]:
-    """The figures that these rows have, two at most."""
+    """The figures that these rows have, at most two."""
     found = [key for key, _ in look.figures if any(isinstance(row.get(key), int) for row in rows)]
     return [*found[:1], *found[-1:]] if len(found) > 1 else found
 
@@ -125,14 +125,14 @@ def _name(row: Mapping[str, Cell], look: Look, view: str) -> str:
 
 
 def lengths(trace: Trace) -> list[tuple[str, int]]:
-    """Units of which only the length is known, as `systemd-analyze blame` tells it, the longest first."""
+    """Units of which only the length is known, from `systemd-analyze blame`, the longest first."""
     table = next((t for t in trace.tables if t.columns == ("unit", "ns")), None)
     found = [(str(row[0]), row[1]) for row in table.rows] if table else []
     return sorted(((name, ns) for name, ns in found if isinstance(ns, int)), key=lambda item: -item[1])
 
 
 def _ranked(canvas: Canvas, known: Sequence[tuple[str, int]]) -> list[str]:
-    """Rows whose moments nobody knows, by length from zero on."""
+    """Rows with unknown beginnings, by length, all starting at zero."""
     rows = [
         gantt.Row(plain(name), (gantt.Part(0, ns, "service", f"{plain(name)}: {span(ns)}"),), (span(ns),))
         for name, ns in known[:MOST]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn: boots as traces, with what the trace does not know, and the runs that they are of."""
+"""The subject of a picture: boots as traces, with what the trace lacks, and the runs that they belong to."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from bootscope.export.text import plain
 from bootscope.timeline.trace import Trace
 
 Tables = Callable[[str], tuple[Rows, ...]]
-"""Makes the tables of a view of `bootscope show`. Raises UserError where a boot has nothing of it."""
+"""Makes the tables of a view of `bootscope show`. Raises UserError if a boot has no data for it."""
 
 
 @dataclass(frozen=True)
 class Boot:
-    """A boot: its id, what it is called in a picture, its trace, and `tables` that makes the tables of a view
-    of `bootscope show`. `until` is the milestone that it was for, `failure` why it did not get there,
-    `recorded` whether by the emulator; `boots` are those of its run where they are several and vary."""
+    """A boot: its id, its title in a picture, its trace, and `tables`, which makes the tables of a view of
+    `bootscope show`. `until` is the milestone that it was for, `failure` why it did not reach it, `recorded`
+    whether by the emulator; `boots` are those of its run if there are several and they vary."""
 
     boot_id: str
     title: str
@@ -34,17 +34,17 @@ class Boot:
     created: str = ""
     boots: SampleSet | None = None
     measured: bool = False
-    """Whether a real board was listened to."""
+    """Whether it is a boot of a real board."""
 
     @property
     def name(self) -> str:
-        """What it is called beside others: its run, without the boot where it is the first."""
+        """Its name beside other boots: its run, with the boot's number unless that is the first."""
         return plain(self.boot_id.removesuffix("/001") or self.title)
 
     @property
     def _end(self) -> tuple[str, int] | None:
-        """The milestone that ends it, as `show` tells it: the one that it was for, or, where no phases tell
-        the boot's end, the last one."""
+        """The milestone that ends it, as in `show`: the one that it was for, or, without phases, the last
+        one."""
         known = self.trace.known_milestones()
         if self.until in known:
             return self.until, known[self.until]
@@ -54,14 +54,14 @@ class Boot:
 
     @property
     def end_ns(self) -> int | None:
-        """When the boot was where it was to come to; None where its log has no clock."""
+        """When the boot reached its end; None if its log has no clock."""
         if not self.trace.timed:
             return None
         return self._end[1] if self._end else self.trace.total_ns - self.trace.other_ns
 
     @property
     def known_ns(self) -> int | None:
-        """:attr:`end_ns` where it is known, and no bound."""
+        """:attr:`end_ns` if it is known exactly, not as a bound."""
         asked_for = self._end and (self._end[0] == self.until or not self.trace.spans("phase"))
         return self.end_ns if asked_for else self.trace.known_total_ns
 
@@ -74,7 +74,7 @@ class Boot:
 
     @property
     def reached(self) -> str:
-        """The milestone at the end; empty where there is none."""
+        """The milestone at the end; empty if there is none."""
         return plain(self._end[0], 60) if self._end else ""
 
     @property
@@ -95,19 +95,19 @@ class Boot:
 
     @property
     def clock(self) -> str:
-        """What its times are, in words."""
+        """The clock of its times, in words."""
         return f"clock: {plain(self.trace.clock, 200)}"
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """The boots of a picture, in the order in which they were named. (No two are equal, so that what is
-    worked out about one can be kept.)"""
+    """The boots of a picture, in the order in which they were named. (Compared by identity, so that results
+    about one can be cached.)"""
 
     boots: Sequence[Boot]
 
     def one(self, view: str) -> Boot:
-        """The boot of a view that shows one. Raises UserError for more."""
+        """The boot for a view that shows only one. Raises UserError if there are more."""
         if len(self.boots) > 1:
             raise UserError(
                 f"--view {view} draws one boot, and {len(self.boots)} are named",
@@ -120,7 +120,6 @@ _DATED = re.compile(r"^[0-9]{8}-[0-9]{6}-(?=.)")
 
 
 def names_of(boots: Sequence[Boot]) -> list[str]:
-    """What boots are called beside each other: their runs without date and time, where that is enough to tell
-    them from each other."""
+    """The names of boots beside each other: their runs without date and time, if these are distinct."""
     short = [_DATED.sub("", boot.name) for boot in boots]
     return short if len(set(short)) == len(short) else [boot.name for boot in boots]

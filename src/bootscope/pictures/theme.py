@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The colours and the fonts of pictures.
 
-Text and its ground have a contrast of at least 4.5, bars and their ground of at least 3 (WCAG 2.2, 1.4.3 and
-1.4.11). Colours stand at each element, and not in a style sheet: programs for slides read no style sheets.
+Text and its background have a contrast of at least 4.5, bars and their background of at least 3 (WCAG 2.2,
+1.4.3 and 1.4.11). Colours are attributes of each element, not in a style sheet: presentation programs read no
+style sheets.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ FONTS = (
     "system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "Liberation Sans", "DejaVu Sans",
     "Helvetica", "Arial", "sans-serif",
 )  # fmt: skip
-"""What texts are written in: the first that a computer has."""
+"""The fonts of texts: the first that a computer has is used."""
 GENERIC = ("system-ui", "-apple-system", "sans-serif")
-"""Those that are the name of no font: which one it is, only a browser knows."""
+"""Those that are generic: only a browser knows which font they mean."""
 
 PHASE_COLOURS = 8
 FLAME_COLOURS = 5
@@ -26,7 +27,7 @@ FLAME_COLOURS = 5
 
 @dataclass(frozen=True)
 class Theme:
-    """Name of a colour -> the colour as #rrggbb. `paper` is the ground, `ink` and `quiet` are for text."""
+    """Name of a colour -> #rrggbb. `paper` is the background, `ink` and `quiet` are for text."""
 
     name: str
     colours: Mapping[str, str]
@@ -35,7 +36,7 @@ class Theme:
         return self.colours[name]
 
     def on(self, colour: str) -> str:
-        """The colour of text on a bar: dark or white, whichever is easier to read there."""
+        """The colour of text on a bar: dark or white, whichever is more readable there."""
         dark, white = "#0d1117", "#ffffff"
         return max((dark, white), key=lambda text: contrast(text, self[colour]))
 
@@ -90,7 +91,7 @@ THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
 def theme_of(name: str) -> Theme:
-    """The theme of that name. Raises UserError where there is none."""
+    """The theme of that name. Raises UserError if there is none."""
     if name not in THEMES:
         raise unknown("theme", name, list(THEMES))
     return THEMES[name]

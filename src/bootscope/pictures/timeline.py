@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A boot as rows of what was busy when: phases, what the time went into, devices, initcalls, processes.
 
-What is narrower than a pixel is drawn together with its neighbours, and rows are limited, so that a picture
-of any boot has a size for a page.
+Spans narrower than a pixel are merged with their neighbours, and the number of rows is limited, so that a
+picture of any boot fits on a page.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BAR, _THIN = 14, 4
 
 
 def draw(canvas: Canvas, boot: Boot) -> list[str]:
-    """Draws the rows; returns what is to be said below. Raises UserError where nothing has a time."""
+    """Draws the rows; returns the notes to put below. Raises UserError if nothing has a time."""
     trace = boot.trace
     end_ns = boot.end_ns
     if end_ns is None:
@@ -60,7 +60,7 @@ def draw(canvas: Canvas, boot: Boot) -> list[str]:
 
 
 def _rows(tracks: Sequence[Track], scale: axis.Axis) -> tuple[list[tuple[Track, list[Bar]]], int]:
-    """The bars of each track, and how many pixels make neighbours one: as few as keep a picture small."""
+    """The bars of each track, and within how many pixels neighbours are merged to keep the picture small."""
     for grain in _GRAINS:
         coarse = axis.Axis(scale.low_ns, scale.high_ns, scale.left / grain, scale.right / grain)
         found = [(track, bars(coarse.x, track)) for track in tracks]
@@ -70,7 +70,7 @@ def _rows(tracks: Sequence[Track], scale: axis.Axis) -> tuple[list[tuple[Track, 
 
 
 def _legend(canvas: Canvas, used: set[str]) -> list[tuple[str, str]]:
-    """A colour and what has it; several things may have one."""
+    """Colours with their meanings; several things may share one."""
     words: dict[str, list[str]] = {}
     for name in (name for name in _KINDS if name in used):
         words.setdefault(canvas.theme[name], []).append(name)
@@ -96,7 +96,7 @@ def _paint(
         _name(canvas, _called(track), y, scale.left)
         for bar in row:
             colour = _colour(track, bar)
-            # What waits stands back behind what runs.
+            # What waits is drawn thinner than what runs.
             thin = _THIN if colour in ("wait", "idle") else 0
             title = about(bar) if bar.count == 1 else ""
             canvas.bar(bar.x, y + thin, bar.end - bar.x, _BAR - 2 * thin, colour, title)
@@ -105,7 +105,7 @@ def _paint(
 
 
 def _phases(canvas: Canvas, scale: axis.Axis, spans: Sequence[Span], y: float) -> None:
-    """The phases as one row in greys, for the colours are of what was busy, with the names that fit."""
+    """The phases as one row in greys, since colours show what was busy; with the names that fit."""
     _name(canvas, "phases", y + 4, scale.left)
     for at, s in enumerate(phases.longest(list(spans))):
         x, end, colour = scale.x(s.start_ns), scale.x(s.end_ns), f"stretch{at % 2}"
@@ -132,13 +132,12 @@ def _called(track: Track) -> str:
 
 
 def _strips(trace: Trace) -> list[Track]:
-    """The tracks that are a row each, by kind; tracks of a kind with very many are ranked by what they
-    hold."""
+    """The tracks with spans that are drawn as a row each, in the order of their kinds."""
     return [t for kind in STRIPS for t in trace.tracks if t.kind == kind and t.spans]
 
 
 def _named(trace: Trace) -> list[Track]:
-    """Processes and units, the longest busy first; of units the time in which they start."""
+    """Processes and units, the longest busy first; units only with the time in which they start."""
     tracks = [track for track in trace.tracks if track.kind in NAMED]
     found = [_busy(t) for t in tracks if not t.title.endswith(DEVICE)] or [_busy(t) for t in tracks]
     return sorted(
@@ -161,12 +160,12 @@ def _by_start(tracks: Sequence[Track]) -> list[Track]:
 
 
 def within(track: Track, low_ns: int, high_ns: int) -> Track:
-    """The track without what lies outside of the picture."""
+    """The track without the spans outside of the picture."""
     return replace(track, spans=tuple(s for s in track.spans if s.start_ns <= high_ns and s.end_ns >= low_ns))
 
 
 def _devices(trace: Trace, named: Sequence[Track]) -> list[str]:
-    """How many units only wait for a device, where these are left out."""
+    """How many units that only wait for a device are left out, in words; empty if they are shown."""
     count = sum(t.kind == "service" and t.title.endswith(DEVICE) for t in trace.tracks)
     shown = any(t.title.endswith(DEVICE) for t in named)
     return [f"{count:,} units that wait for a device are not drawn"] if count and not shown else []
@@ -181,7 +180,7 @@ def _colour(track: Track, bar: Bar) -> str:
 def _left_out(
     rows: Sequence[tuple[Track, list[Bar]]], strips: Sequence[Track], named: Sequence[Track], grain: int
 ) -> Iterator[str]:
-    """What a reader does not see."""
+    """What the picture leaves out, in words."""
     merged = sum(bar.count for _, row in rows for bar in row if bar.count > 1)
     if merged:
         narrow = "a pixel" if grain == 1 else f"{grain} pixels"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling servers the result of a check: comments on GitHub and GitLab, webhooks."""
+"""Sends the result of a check to servers: comments on GitHub and GitLab, webhooks."""

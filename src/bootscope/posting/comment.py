@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One comment of ours on a pull or merge request, which later results replace.
+"""A single comment of ours on a pull or merge request, which later results replace.
 
-It is found again by a mark at its beginning that readers do not see, and only among what the token's own
-account wrote: a mark that somebody else copied leads to nobody's comment.
+It is found by an invisible mark at its beginning, and only among the comments of the token's own account: a
+mark copied by somebody else never leads to their comment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Type = TypeVar("_Type")
 
 @dataclass(frozen=True)
 class Written:
-    """A comment that is there: its number, and its text."""
+    """An existing comment: its number, and its text."""
 
     number: int
     text: str
@@ -42,10 +42,10 @@ class Request(Protocol):
 
     @property
     def name(self) -> str:
-        """What the platform is called."""
+        """The name of the platform."""
 
     def own(self) -> Iterator[Written]:
-        """The comments that this token's account wrote, oldest first."""
+        """The comments written by this token's account, oldest first."""
 
     def create(self, text: str) -> None:
         """Writes a comment."""
@@ -55,8 +55,8 @@ class Request(Protocol):
 
 
 class Platform:
-    """What requests on all platforms have in common. `replaces` is the method that changes a comment,
-    `found_at` what addresses of the project begin with."""
+    """What requests on all platforms share. `replaces` is the method that changes a comment, `found_at` the
+    beginning of the project's addresses."""
 
     name: ClassVar[str]
     replaces: ClassVar[str]
@@ -75,11 +75,11 @@ class Platform:
         self.call("POST", self.comments, msgspec.json.encode({"body": text}))
 
     def call(self, method: str, path: str, data: bytes | None = None) -> bytes:
-        """Asks the API. Raises UserError for what the user can mend, else as :meth:`Server.call`."""
+        """Calls the API. Raises UserError for what the user can fix, otherwise as :meth:`Server.call`."""
         try:
             return self._server.call(method, path, data)
         except StatusError as error:
-            # A comment that is gone was deleted; anything else that is not there was misnamed.
+            # A missing comment was deleted; anything else that is missing was named wrongly.
             missing = error.status == _GONE and path.startswith(self.found_at) and method != self.replaces
             told = self.refused(error.status, f": {error.said}" if error.said else "", missing=missing)
             if told is None:
@@ -87,21 +87,21 @@ class Platform:
             raise told from error
 
     def refused(self, status: int, said: str, *, missing: bool) -> UserError | None:
-        """The error for a token that is not accepted or may not do it, or a request that is `missing`."""
+        """The error for a token that is invalid or lacks permission, or for a request that is `missing`."""
         raise NotImplementedError
 
 
 def keep(request: Request, name: str, text: str) -> str:
     """Makes `text` the comment called `name`; returns CREATED, UPDATED or THE_SAME.
 
-    Raises UserError for a token, a project or a request that the server refuses, BusyError where it cannot
-    be reached or has no time after three attempts.
+    Raises UserError for a token, a project or a request that the server refuses, BusyError if the server
+    cannot be reached or is busy in three attempts.
     """
     mark = _mark(name)
     whole = f"{mark}\n{_cut(text)}"
 
     def once() -> str:
-        # Looked for at each attempt: one that seemed to fail may have arrived.
+        # Searched at each attempt: one that seemed to fail may have succeeded.
         found = next((comment for comment in request.own() if comment.text.startswith(mark)), None)
         if found is None:
             request.create(whole)
@@ -131,12 +131,12 @@ def _cut(text: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Without what servers do to the ends of lines."""
+    """The lines without the changes that servers make at their ends."""
     return text.strip().splitlines()
 
 
 def decoded(data: bytes, kind: type[_Type], server: str) -> _Type:
-    """A server's answer. Raises ToolError where it is something else."""
+    """A server's answer, decoded. Raises ToolError if it has another form."""
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.MsgspecError as error:
@@ -145,7 +145,7 @@ def decoded(data: bytes, kind: type[_Type], server: str) -> _Type:
 
 
 def pages(ask: Any) -> Iterator[Any]:
-    """All of what `ask(page)` returns in lists, PER_PAGE at a time."""
+    """All items of the lists that `ask(page)` returns, PER_PAGE at a time."""
     for page in range(1, _MOST_PAGES + 1):
         found = ask(page)
         yield from found
@@ -154,14 +154,14 @@ def pages(ask: Any) -> Iterator[Any]:
 
 
 def number_of(text: str, what: str) -> int:
-    """The number of a request. Raises UserError for something else."""
+    """The number of a request. Raises UserError for anything else."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise UserError(f"{what} is not the number of a request", hint="--comment-on N")
     return int(text)
 
 
 def file_in(environ: Mapping[str, str], name: str) -> bytes:
-    """What the file that a variable names holds; nothing where there is none."""
+    """The content of the file named by a variable; empty if there is none."""
     path = Path(environ.get(name) or os.devnull)
     try:
         return path.read_bytes()

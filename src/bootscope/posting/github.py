@@ -54,7 +54,7 @@ class PullRequest(Platform):
 
     @cached_property
     def _login(self) -> str:
-        """Who the token is; empty for an app such as GitHub Actions, which may not ask."""
+        """The login of the token's user; empty for an app such as GitHub Actions, which may not ask."""
         try:
             return decoded(self.call("GET", "/user"), _User, self.name).login
         except UserError as error:
@@ -95,9 +95,9 @@ class PullRequest(Platform):
 
 
 def pull_request(environ: Mapping[str, str], number: int | None) -> PullRequest | None:
-    """The pull request that a job of GitHub Actions is of, by its environment, or its request `number`.
+    """The pull request of a GitHub Actions job, by its environment, or the one with that `number`.
 
-    None for a job that is of none. Raises UserError where the environment lacks something.
+    None if the job has none. Raises UserError if the environment lacks something.
     """
     repository = environ.get("GITHUB_REPOSITORY", "")
     if not re.fullmatch(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+", repository):
@@ -114,7 +114,7 @@ def pull_request(environ: Mapping[str, str], number: int | None) -> PullRequest 
 
 
 def _number(environ: Mapping[str, str]) -> int | None:
-    """The number of the job's pull request: of the event, else of the ref that was checked out."""
+    """The number of the job's pull request: from the event, otherwise from the ref that was checked out."""
     try:
         event = msgspec.json.decode(file_in(environ, "GITHUB_EVENT_PATH") or b"{}", type=_Event)
     except msgspec.MsgspecError:

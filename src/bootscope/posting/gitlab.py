@@ -29,7 +29,7 @@ class _Note(msgspec.Struct):
 
 
 class MergeRequest(Platform):
-    """A merge request: `project` is the number or the path of the project that it is to be merged into."""
+    """A merge request: `project` is the number or the path of the target project."""
 
     name, replaces, found_at = "GitLab", "PUT", "/projects"
 
@@ -74,9 +74,9 @@ class MergeRequest(Platform):
 
 
 def merge_request(environ: Mapping[str, str], number: int | None) -> MergeRequest | None:
-    """The merge request that a job of GitLab CI is of, by its environment, or its request `number`.
+    """The merge request of a GitLab CI job, by its environment, or the one with that `number`.
 
-    None for a job that is of none. Raises UserError where the environment lacks something.
+    None if the job has none. Raises UserError if the environment lacks something.
     """
     project = environ.get("CI_MERGE_REQUEST_PROJECT_ID") or environ.get("CI_PROJECT_ID") or ""
     if not project:

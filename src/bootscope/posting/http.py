@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door to servers that are told something. No redirect is followed, and no secret is ever shown."""
+"""HTTP for sending to servers. No redirect is followed, and no secret is ever shown."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bootscope.core.errors import ToolError, UserError, printable
 
 TIMEOUT_S = 20.0
 MOST_WAIT_S = 60
-"""What a server may ask to wait; for longer waits the job ends with an error."""
+"""The longest wait that a server may ask for; beyond it the job ends with an error."""
 PAUSES_S = (1, 4)
-"""Before the second and the third attempt, where the server does not say how long."""
+"""The waits before the second and the third attempt, if the server does not say how long."""
 _MOST_BYTES = 16 << 20
 _SAID = 200
 _BUSY = {429, 500, 502, 503, 504}
@@ -32,18 +32,18 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Secret:
-    """A token or key out of the environment variable `name`; only who asks for `text` gets it."""
+    """A token or key from the environment variable `name`; it is only revealed through `text`."""
 
     name: str
     text: str = field(repr=False)
 
     def hidden(self, words: str) -> str:
-        """Words of others without it."""
+        """A text from elsewhere without the secret."""
         return words.replace(self.text, f"[{self.name}]") if self.text else words
 
 
 class StatusError(ToolError):
-    """A server answered with an error; `said` is its reason in words that may be shown."""
+    """A server answered with an error; `said` is its reason, safe to show."""
 
     def __init__(self, message: str, status: int, said: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -51,7 +51,7 @@ class StatusError(ToolError):
 
 
 class BusyError(ToolError):
-    """A server that cannot be reached or is busy; `wait_s` is how long it asks to wait, if it says."""
+    """A server that cannot be reached or is busy; `wait_s` is how long it asks to wait, if it says so."""
 
     def __init__(self, message: str, wait_s: int | None = None, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -59,7 +59,7 @@ class BusyError(ToolError):
 
 
 def secret_of(environ: Mapping[str, str], *names: str, hint: str) -> Secret:
-    """The first of these variables that is set. Raises UserError where none is, or it cannot be a token."""
+    """The first of these variables that is set. Raises UserError if none is, or it cannot be a token."""
     name = next((name for name in names if environ.get(name, "").strip()), "")
     if not name:
         raise UserError(f"{' or '.join(names)} is not set", hint=hint)
@@ -70,8 +70,8 @@ def secret_of(environ: Mapping[str, str], *names: str, hint: str) -> Secret:
 
 
 def checked_address(url: str, what: str, *, secret: bool) -> str:
-    """An address of http or https without a slash at its end; a `secret` goes over encrypted lines only, or
-    stays on this computer. Raises UserError for another one."""
+    """An http or https address without a slash at its end; with a `secret` it must be encrypted, or on this
+    computer. Raises UserError for any other."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -98,14 +98,14 @@ def _loopback(host: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """The server of an address: paths and queries of webhooks are often secrets."""
+    """The server of an address only: paths and queries of webhooks are often secrets."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server with what every request to it carries. `secret` is taken out of whatever is shown."""
+    """A server with what every request to it carries. `secret` is removed from everything that is shown."""
 
     name: str
     url: str
@@ -115,7 +115,7 @@ class Server:
     def call(self, method: str, path: str, data: bytes | None = None, **more: str) -> bytes:
         """Sends a request; returns the answer's body.
 
-        Raises StatusError for an error that stays, BusyError for one that may pass: limits on the number of
+        Raises StatusError for a permanent error, BusyError for a temporary one: limits on the number of
         requests, no answer in time, no connection.
         """
         headers = {"User-Agent": _AGENT, **self.headers, **more}
@@ -152,7 +152,7 @@ class Server:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A token is for the server that was named, and for no other that this one names."""
+    """A token is for the server that was named, and for no other that this one redirects to."""
 
     def redirect_request(self, *_args: Any) -> None:
         return None
@@ -172,7 +172,7 @@ def _read(asked: urllib.request.Request) -> bytes:
 
 
 def _said(error: urllib.error.HTTPError) -> str:
-    """The reason in a server's answer: `message` or `error` of its JSON, else nothing."""
+    """The reason in a server's answer: `message` or `error` of its JSON; otherwise empty."""
     import msgspec
 
     found: object = None
@@ -184,7 +184,7 @@ def _said(error: urllib.error.HTTPError) -> str:
 
 
 def _wait_s(headers: Mapping[str, str]) -> int | None:
-    """How long a server asks to wait: `Retry-After`, or GitHub's time at which its count begins anew
+    """How long a server asks to wait: `Retry-After`, or the time at which GitHub resets its count
     (https://docs.github.com/rest, rate limits)."""
     headers = {name.lower(): value for name, value in headers.items()}
     after = headers.get("retry-after", "")
@@ -197,8 +197,8 @@ def _wait_s(headers: Mapping[str, str]) -> int | None:
 
 
 def patiently(action: Callable[[], _Result]) -> _Result:
-    """Does `action`; three times at most where the server is busy. Raises what the last attempt raised, and
-    at once BusyError where the server asks to wait for more than MOST_WAIT_S."""
+    """Calls `action`, up to three times while the server is busy. Raises the error of the last attempt, and
+    at once BusyError if the server asks to wait for more than MOST_WAIT_S."""
     for pause_s in (*PAUSES_S, None):
         try:
             return action()

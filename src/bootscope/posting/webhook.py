@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A webhook: JSON by POST, signed as Standard Webhooks says, so that receivers have libraries for it
+"""A webhook: JSON by POST, signed as in Standard Webhooks, for which receivers have libraries
 (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAKE = f"{KEY}=whsec_$(openssl rand -base64 32), the same for the receiver"
 
 
 def key_of(environ: Mapping[str, str]) -> Secret:
-    """The secret that a webhook is signed with. Raises UserError where there is none, or a weak one."""
+    """The secret that a webhook is signed with. Raises UserError if there is none, or it is weak."""
     found = secret_of(environ, KEY, hint=_MAKE)
     if len(_key(found)) < _LEAST_BYTES:
         raise UserError(f"{KEY} is too short: {_LEAST_BYTES} bytes are the least", hint=_MAKE)
@@ -39,16 +39,16 @@ def _key(secret: Secret) -> bytes:
 
 
 def signature(secret: Secret, ident: str, sent_s: int, body: bytes) -> str:
-    """The header `webhook-signature` of a delivery that was sent `sent_s` seconds after 1970."""
+    """The header `webhook-signature` of a delivery sent at `sent_s` seconds since 1970."""
     signed = f"{ident}.{sent_s}.".encode() + body
     return f"v1,{base64.b64encode(hmac.new(_key(secret), signed, hashlib.sha256).digest()).decode()}"
 
 
 def send(url: str, body: bytes, secret: Secret) -> None:
-    """POSTs a JSON document; three times at most, under one id.
+    """POSTs a JSON document; at most three times, under one id.
 
-    Raises UserError for an address that is none and where the receiver refuses it, BusyError where it cannot
-    be reached or has no time.
+    Raises UserError for an invalid address and if the receiver refuses, BusyError if it cannot be reached or
+    is busy.
     """
     checked_address(url, "the webhook", secret=False)
     server = Server(f"the webhook at {shown(url)}", url, {}, secret)

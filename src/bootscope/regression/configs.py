@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two configurations of a system's kernel differ in: symbols that somebody can set. All others follow
-from these, and Kconfig has the last word on each combination."""
+"""The differences between two configurations of a system's kernel: symbols that a user can set. All others
+follow from these, and Kconfig decides on each combination."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from bootscope.system.load import LoadedSystem, load_system, system_names
 from bootscope.system.model import Symbols, builds_kernel
 
 _WHOLE = "Automatically generated file; DO NOT EDIT"
-"""What Kconfig writes at the top of each configuration."""
+"""What Kconfig writes at the top of each full configuration."""
 Config = Mapping[str, str]
-"""Symbol -> value as written; one that is not there is not even asked for."""
+"""Symbol -> value as written; a symbol that is missing is not visible."""
 
 
 @dataclass(frozen=True)
 class Configs(Inputs):
-    """Two configurations as Kconfig makes them of what the user calls `good` and `bad`; `own` is that of the
+    """Two configurations, as Kconfig resolves what the user gives as `good` and `bad`; `own` is that of the
     system; `tree` are the symbols of its kernel; `asked`: what the user gave. `set_too`: symbols to set
-    though they look as if they followed from others."""
+    although they seem to follow from others."""
 
     option: ClassVar[str] = "--config"
     noun: ClassVar[tuple[str, str]] = ("symbol", "symbols")
@@ -54,12 +54,12 @@ class Configs(Inputs):
 
     @cached_property
     def differing(self) -> dict[str, str]:
-        """All symbols of another value -> what becomes of it, in words."""
+        """All symbols with different values -> the change, in words."""
         return changed(*self.sides)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Symbols that can be set, and are not as they were given."""
+        """Symbols that can be set, and did not get the given values."""
         found = []
         for name, asked, made in zip((self.good, self.bad), self.asked, self.sides, strict=True):
             wrong = [
@@ -73,27 +73,27 @@ class Configs(Inputs):
 
     @cached_property
     def key(self) -> str:
-        """Of both contents, and what they are changes of."""
+        """Of both contents and of the system's own configuration."""
         return id_of([dict(self.sides[0]), dict(self.sides[1]), dict(self.own)])
 
     def needs(self) -> Mapping[str, set[str]]:
-        """Of the symbols that can be set."""
+        """Only of symbols that can be set."""
         return related(self.tree, *self.sides, list(self.differing), self.set_too)
 
     def moved(self, units: Sequence[Unit], before: StoredRun, after: StoredRun) -> tuple[str, ...]:
-        """The symbols that differ between the configurations of two boots beside those of the units."""
+        """The symbols that differ between the configurations of two boots, without those of the units."""
         own = {words.partition(":")[0] for unit in units for words in (unit.words, *unit.more)}
         found = changed(*(_of_run(self.store, run) for run in (before, after)))
         return tuple(f"{name}: {told}" for name, told in found.items() if name not in own)
 
     @contextlib.contextmanager
     def system(self, chosen: Chosen) -> Iterator[LoadedSystem]:
-        """The system with the symbols of a combination; what Kconfig makes of them is built."""
+        """The system with the symbols of a combination; it is built with what Kconfig makes of them."""
         old, new = self.sides
         from_bad = self.names(chosen)
-        # What follows from others is left to Kconfig.
+        # Symbols that follow from others are left to Kconfig.
         wanted = {name: value for name, value in old.items() if name not in self.differing}
-        if chosen:  # what is asked for in the bad one only, and off there, would come on by itself
+        if chosen:  # a symbol that is visible in the bad one only, and off there, might switch itself on
             wanted |= {name: "n" for name in new.keys() - old.keys() if new[name] == "n"}
         for name in self.names(self.units.all):
             value = (new if name in from_bad else old).get(name, "n" if chosen else None)
@@ -102,14 +102,14 @@ class Configs(Inputs):
 
 
 def changed(old: Config, new: Config) -> dict[str, str]:
-    """Symbol -> its values in both, in words, where they differ; what is not asked for is off."""
+    """Symbols with different values -> both values, in words; a missing symbol is off."""
     names = sorted(name for name in {*old, *new} if old.get(name, "n") != new.get(name, "n"))
     return {n: f"{printable(old.get(n, 'n'))} -> {printable(new.get(n, 'n'))}" for n in names}
 
 
 def with_config(loaded: LoadedSystem, own: Config, wanted: Config) -> LoadedSystem:
-    """The system with another configuration of its kernel, as wishes over its own, which is `own`: what the
-    system's file asks for and `wanted` has otherwise is not asked for."""
+    """The system with another configuration of its kernel, as wishes over `own`, its present one: what the
+    system's file sets and `wanted` has otherwise is no longer set."""
     kernel = loaded.system.kernel
     asked = {n: v for n, v in kernel.config.items() if wanted.get(n, "n") == kconfig.written(v)}
     wishes: Symbols = {n: value_of(v) for n, v in sorted(wanted.items()) if own.get(n) != v}
@@ -118,7 +118,7 @@ def with_config(loaded: LoadedSystem, own: Config, wanted: Config) -> LoadedSyst
 
 
 def value_of(written: str) -> str | int:
-    """A value as a system file has it, of one as it is written in a configuration."""
+    """A value as in a system file, from a value as written in a configuration."""
     if written.startswith('"') and written.endswith('"') and len(written) > 1:
         return written[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     try:
@@ -130,8 +130,8 @@ def value_of(written: str) -> str | int:
 def configs(loaded: LoadedSystem, given: tuple[str, str], bench: Bench) -> Configs:
     """The inputs that a user gives, resolved by the Kconfig of the system's kernel.
 
-    Raises UserError for what is no configuration, a kernel that is prebuilt, and where both are the same;
-    ToolError where Kconfig cannot be asked.
+    Raises UserError for what is no configuration, a prebuilt kernel, and two equal configurations; ToolError
+    if Kconfig cannot be run.
     """
     if not builds_kernel(loaded.system):
         raise UserError(
@@ -159,14 +159,14 @@ def configs(loaded: LoadedSystem, given: tuple[str, str], bench: Bench) -> Confi
 
 @dataclass(frozen=True)
 class _Asked:
-    """A configuration that is given: a `whole` one, or some symbols to put over the system's."""
+    """A configuration as given: a `whole` one, or some symbols to put over the system's."""
 
     config: Config
     whole: bool = True
 
 
 def _read(given: str, bench: Bench) -> _Asked:
-    """A configuration: of a file, a system, or a run."""
+    """A configuration from a file, a system, or a run."""
     path = Path(given).expanduser()
     if path.suffix == ".toml" or (not path.exists() and given in system_names()):
         other = load_system(given)
@@ -199,7 +199,7 @@ def _read(given: str, bench: Bench) -> _Asked:
 
 
 def _of_run(store: Store, run: StoredRun) -> Config:
-    """The configuration of the kernel that a run booted. Raises UserError where it was not kept."""
+    """The configuration of the kernel that a run booted. Raises UserError if it was not kept."""
     text = view(store, run).evidence.load(KERNEL_CONFIG).decode("utf-8", "replace")
     found = kconfig.parse(text)
     if not found:

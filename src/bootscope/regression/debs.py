@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian packages as files: what each says of itself, and which others of a list it depends on."""
+"""Debian packages as files: their metadata, and which other packages of a list each depends on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bootscope.core.errors import CommandError, UserError, printable
 _FIELDS = ("Package", "Version", "Pre-Depends", "Depends", "Provides")
 _WANTED = re.compile(r"\s*([a-z0-9][a-z0-9.+-]*)(?::[a-z0-9]+)?\s*(\(\s*=)?")
 MOST = 5_000
-"""Packages of one list."""
+"""The most packages in one list."""
 
 
 @dataclass(frozen=True)
 class Deb:
-    """A package file. `wanted`: for each thing that it depends on the names that will do, each with whether
-    exactly one version will; `provides`: other names that it goes by."""
+    """A package file. `wanted`: for each dependency the names that satisfy it, each with whether only one
+    exact version does; `provides`: its other names."""
 
     name: str
     version: str
@@ -100,8 +100,8 @@ def _names(parts: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def depends(deb: Deb, there: Mapping[str, Deb]) -> Iterator[Dependency]:
-    """Which of the packages of a list one depends on: for each dependency the first name that will do, or
-    what provides it."""
+    """The packages of a list that one depends on: for each dependency the first name that satisfies it, or a
+    package that provides it."""
     for names in deb.wanted:
         if found := next(((name, exactly) for name, exactly in names if name in there), None):
             yield Dependency(*found)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bisection over what two inputs differ in: takes differences over into the good one, builds and boots
-that, until it is known which of them make the boot slower."""
+"""A bisection over the differences of two inputs: applies differences to the good one, builds and boots the
+result, until it is known which of them make the boot slower."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MOST_AHEAD = 256
 
 @dataclass(frozen=True)
 class Culprit:
-    """Units that cost something: one, or all that it may be. `company`: others without which they do not;
-    `sure`: these are all. `needs`: units that had to be there for them, in both boots. What came of the
-    boots without them and with them."""
+    """Units that cost something: one, or all suspects. `company`: other units without which they cost
+    nothing; `sure`: there are no more of these. `needs`: units that they depend on, present in both boots.
+    `tried_before` and `tried`: the boots without and with them."""
 
     units: tuple[Unit, ...]
     company: tuple[Unit, ...]
@@ -39,14 +39,14 @@ class Culprit:
 
     @property
     def ns(self) -> int | None:
-        """What it costs in ns; None where the boot breaks."""
+        """What it costs in ns; None if the boot breaks."""
         if self.tried.ns is None or self.tried_before.ns is None:
             return None
         return self.tried.ns - self.tried_before.ns
 
 
 class Trier(Protocol):
-    """What builds and boots; see :class:`bootscope.regression.trial.Trials`."""
+    """Builds and boots; see :class:`bootscope.regression.trial.Trials`."""
 
     @property
     def hands(self) -> int: ...
@@ -58,8 +58,8 @@ class Trier(Protocol):
 
 @dataclass
 class DifferenceSession:
-    """One bisection over `inputs`. `says` is told how it goes on; several threads may build and boot at once
-    where `trials` has hands for it."""
+    """One bisection over `inputs`. `says` receives its progress; several threads build and boot at once if
+    `trials` has hands for it."""
 
     question: Question
     inputs: Inputs
@@ -69,14 +69,14 @@ class DifferenceSession:
     tried: dict[str, Tried] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     new: set[str] = field(default_factory=set)
-    """Keys of combinations that the search asked for, and of those that were tried by this session."""
+    """Keys of combinations that the search asked for, and of those that this session tried."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self) -> list[Culprit]:
-        """The differences that are looked for, in the order in which they are taken over.
+        """Finds the differences, in the order in which they are applied.
 
-        Raises UserError where good and bad do not differ as asked, or one of them does not build;
-        ToolError and BoardError where this computer is at fault. What was tried is in the journal then.
+        Raises UserError if good and bad do not differ as asked, or one of them does not build; ToolError and
+        BoardError if this computer is at fault. The journal then has what was tried.
         """
         none, every = frozenset[int](), self.inputs.units.all
         good, bad = self.at(none, [every]), self.at(every)
@@ -96,7 +96,7 @@ class DifferenceSession:
 
     @property
     def whole_ns(self) -> int | None:
-        """What the bad input costs more than the good one, in ns; None where its boot breaks."""
+        """What the bad input costs more than the good one, in ns; None if its boot breaks."""
         good, bad = (self.tried[self.key(c)].ns for c in (frozenset[int](), self.inputs.units.all))
         return None if good is None or bad is None else bad - good
 
@@ -114,8 +114,8 @@ class DifferenceSession:
         return f"{len(chosen)}-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
 
     def at(self, chosen: Chosen, ahead: Iterable[Chosen] = ()) -> int | None:
-        """The figure of a combination; where it is not known, as many of those `ahead` as there are hands for
-        are tried with it."""
+        """The figure of a combination. If it is unknown, as many of those `ahead` as there are hands for are
+        tried at the same time."""
         self.asked.add(self.key(chosen))
         if self.key(chosen) not in self.tried:
             wanted = {self.key(chosen): chosen}
@@ -145,8 +145,8 @@ class DifferenceSession:
             thread.start()
         for thread in threads:
             while thread.is_alive():
-                thread.join(_LOOK_S)  # not for ever, so that Ctrl-C is heard
-        # What was only tried ahead may have been in vain.
+                thread.join(_LOOK_S)  # with a timeout, so that Ctrl-C is handled
+        # Errors of combinations that were only tried ahead do not matter.
         if errors and self.key(wanted[0]) not in self.tried:
             raise errors[0]
 

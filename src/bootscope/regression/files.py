@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two root file systems, or two overlays, differ in: files that are new, gone or changed."""
+"""The differences between two root file systems, or two overlays: files that are new, gone or changed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ _OVERLAY = "overlay"
 
 @dataclass(frozen=True)
 class Files(Inputs):
-    """The files of two folders, put in the place of a system's overlay. `cache`: where combinations are put
-    together."""
+    """The files of two folders, in place of a system's overlay. `cache`: where combinations are composed."""
 
     option: ClassVar[str] = "--files"
     noun: ClassVar[tuple[str, str]] = ("file", "files")
@@ -48,7 +47,7 @@ class Files(Inputs):
 
     @cached_property
     def _folders(self) -> tuple[set[str], set[str]]:
-        """The folders that have something in them, or nothing."""
+        """The folders of each side: those above a file or link, and empty ones."""
         first, second = (
             {parent for path in items for parent in _above(path)}
             | {path for path, item in items.items() if item.kind == FOLDER}
@@ -58,7 +57,7 @@ class Files(Inputs):
 
     @cached_property
     def differing(self) -> dict[str, str]:
-        """Path -> what becomes of it, in words."""
+        """Path -> its change, in words."""
         old, new = self._items
         paths = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
         return {
@@ -78,7 +77,8 @@ class Files(Inputs):
 
     @contextlib.contextmanager
     def system(self, chosen: Chosen) -> Iterator[LoadedSystem]:
-        """The system with the files of a combination as its overlay; what it has none of is left out."""
+        """The system with a combination's files as its overlay; paths that the combination lacks are
+        removed."""
         from_bad = self.names(chosen)
         with self.cache.workspace() as work:
             overlay = work / _OVERLAY
@@ -102,11 +102,12 @@ class Files(Inputs):
                 if (path in from_bad) == bool(side) if path in self.differing else not side:
                     _copy(self.sides[side], overlay, path, item)
 
-    # ---- what belongs together ----
+    # ---- dependencies ----
 
     def needs(self) -> Mapping[str, set[str]]:
-        """Of the paths that differ: a link needs what it leads to, a program its libraries; a file that takes
-        the place of a folder and the files of that need each other. What goes, goes after what needed it."""
+        """Of the paths that differ: a link needs its target, a program its libraries; a file that replaces a
+        folder and the files of that folder need each other. What is removed is removed after whatever needed
+        it."""
         needs: dict[str, set[str]] = {path: set() for path in self.differing}
         old, new = self._items
         names = {path.rpartition("/")[2]: path for path in self.differing}
@@ -139,9 +140,9 @@ class Files(Inputs):
 
 
 def files(loaded: LoadedSystem, given: tuple[str, str], cache: Cache, work: Path) -> Files:
-    """The inputs that a user gives; what is an archive or image is unpacked below `work`.
+    """The inputs that a user gives; an archive or image is unpacked below `work`.
 
-    Raises UserError for what has no files, and where both are the same.
+    Raises UserError for what has no files, and for two equal inputs.
     """
     folders = []
     for number, name in enumerate(given):
@@ -156,7 +157,8 @@ def files(loaded: LoadedSystem, given: tuple[str, str], cache: Cache, work: Path
 
 
 def _told(old: Item | None, new: Item | None, was_folder: bool, is_folder: bool) -> str:
-    """What becomes of a path; empty for a folder that only gets its first files, or loses its last."""
+    """The change of a path, in words; empty for a folder that only gets its first, or loses its last
+    files."""
     if (
         (old is None or old.kind == FOLDER)
         and (new is None or new.kind == FOLDER)

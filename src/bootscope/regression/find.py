@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order in which commits are tried. A commit is known by its place, the good one being place 0.
+"""The order in which commits are tried. A commit is known by its place; the good one is at place 0.
 
-Nothing is built here: `measure` gives the figure of a place in ns, GONE where its boot breaks, and None where
-nothing can be said of it since it does not build.
+Nothing is built here: `measure` gives the figure of a place in ns, GONE if its boot breaks, and None if it
+does not build and so has no figure.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Measure = Callable[[int], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Between two places whose figures are known and differ nothing can be tried any more: `after` is the
-    first with the new figure, `before` the last with the old one. Where they are not neighbours, the
-    commits between do not build, and it is one of those up to `after`."""
+    """Two places with different known figures and nothing left to try between them: `after` is the first with
+    the new figure, `before` the last with the old one. If they are not neighbours, the commits between do not
+    build, and the change is in one of those or in `after`."""
 
     before: int
     after: int
@@ -27,19 +27,19 @@ class Step:
 
 @dataclass
 class Finder:
-    """Tries places and remembers what came of them."""
+    """Tries places and remembers the results."""
 
     measure: Measure
     known: dict[int, int | None] = field(default_factory=dict)
 
     def at(self, place: int) -> int | None:
-        """The figure of a place, measured where it is not known."""
+        """The figure of a place, measured if it is not known."""
         if place not in self.known:
             self.known[place] = self.measure(place)
         return self.known[place]
 
     def first(self, good: int, bad: int, is_bad: Callable[[int], bool]) -> Step:
-        """The step after which figures are bad, for two places that are known to be good and bad."""
+        """The step at which figures become bad, between a place known to be good and one known to be bad."""
         while (middle := self._middle(good, bad)) is not None:
             found = self.at(middle)
             if found is None:
@@ -51,8 +51,9 @@ class Finder:
         return Step(good, bad)
 
     def every(self, first: int, last: int, by_ns: int) -> list[Step]:
-        """All steps of at least `by_ns` between two places, oldest first; what comes and goes between two
-        places of nearly equal figures is not looked for. Boots that break count as places that do not
+        """All steps of at least `by_ns` between two places, oldest first. Changes that cancel each other
+        between two places of nearly equal figures are not found. Boots that break count as places that do not
+        build.
         build."""
         low, high = self.at(first), self.at(last)
         if low is None or high is None or abs(high - low) < by_ns:
@@ -64,6 +65,6 @@ class Finder:
         return [Step(first, last)]
 
     def _middle(self, low: int, high: int) -> int | None:
-        """The place nearest to the middle of two that may still tell something; None for none."""
+        """The place nearest to the middle of two that may still have a figure; None for none."""
         left = [n for n in range(low + 1, high) if self.known.get(n, GONE) is not None]
         return min(left, key=lambda n: (abs(2 * n - low - high), n), default=None)

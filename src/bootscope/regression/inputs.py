@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two inputs that make a system in two ways, and what they differ in."""
+"""Two inputs that define two variants of a system, and their differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from bootscope.system.load import LoadedSystem
 @dataclass(frozen=True)
 class Inputs(ABC):
     """Two inputs for the system `loaded`, called `good` and `bad` by the user. `option`: how they were given;
-    `noun`: what a difference is, with its plural; `views`: what tells of two boots what it does."""
+    `noun`: the name of a difference, with its plural; `views`: the views that show what it does to two
+    boots."""
 
     loaded: LoadedSystem
     good: str
@@ -30,30 +31,30 @@ class Inputs(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """An id of both contents, and of all that gives a combination its meaning."""
+        """An id of both contents, and of all that a combination depends on."""
 
     @property
     @abstractmethod
     def differing(self) -> Mapping[str, str]:
-        """Name -> what becomes of it, in words."""
+        """Name -> its change, in words."""
 
     @abstractmethod
     def needs(self) -> Mapping[str, Iterable[str]]:
-        """Name of a difference that can be taken over -> those that must have been taken over before."""
+        """Name of a difference that can be applied -> those that must have been applied before."""
 
     @abstractmethod
     def system(self, chosen: Chosen) -> AbstractContextManager[LoadedSystem]:
-        """The system with these units as in the bad input, and the others as in the good one; what it is
-        built from is there until the end of the context."""
+        """The system with these units as in the bad input, and the others as in the good one; the files that
+        it is built from exist until the context ends."""
 
     def moved(self, units: Sequence[Unit], before: StoredRun, after: StoredRun) -> tuple[str, ...]:
         """What else differs between two boots, of which the second has these units: what the tree's own tools
-        changed with them. Nothing where a system has what was asked for, and nothing else."""
+        changed along with them. Empty if a system always has exactly what was asked for."""
         return ()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What of the inputs is not as it was given."""
+        """What of the inputs differs from what was given."""
         return ()
 
     @cached_property
@@ -74,11 +75,11 @@ class Inputs(ABC):
 
     @property
     def words(self) -> str:
-        """How much differs."""
+        """The number of differences, in words."""
         one = self.count == 1
         units = f", in {len(self.units)} units" if len(self.units) != self.count else ""
         return f"{self.count} {self.noun[not one]} {'differs' if one else 'differ'}{units}"
 
     def names(self, chosen: Chosen) -> set[str]:
-        """The differences in some units."""
+        """The names of the differences in some units."""
         return {name for place in chosen for name in self._united[1][place]}

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of many differences cost the time, by trying as few combinations as possible.
+"""Which of many differences cost time, found by trying as few combinations as possible.
 
 The method is delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and isolating failure-inducing
-input", 2002) on figures in the place of pass and fail, over sets that have all that their units need:
+input", 2002) on figures instead of pass and fail, over sets that contain all that their units need:
 
-- Between a set `low` and a larger one `high` whose figures differ, a set between both is measured: `low` with
-  the first half of what `high` has more. The half that the larger part of the difference is in is kept. With
-  one culprit among n units that takes log2(n) figures.
-- What does not build, or does not boot, tells nothing: then the other half is tried, the same without each
-  half, then quarters, and so on. Where nothing helps, all units that are left may be it.
-- The unit that is left costs its time beside all that is in `low`. It is measured once more with nothing but
-  what it needs. Where it costs less than half of it then, it needs company: the same search over what was in
-  `low`, for the time that it costs there, finds with whom.
+- With a set `low` and a larger set `high` whose figures differ, a set between them is measured: `low` with
+  the first half of what `high` has more. The half with the larger part of the difference is kept. With one
+  culprit among n units that takes log2(n) figures.
+- A set that does not build or boot tells nothing: then the other half is tried, the same without each
+  half, then quarters, and so on. If nothing helps, all remaining units are suspects.
+- The remaining unit costs its time in the presence of all that is in `low`. It is measured once more with
+  only what it needs. If it then costs less than half, it needs company: the same search over what was in
+  `low`, for the time that the unit costs there, finds which.
 
-Nothing is built here: `Figures` gives what a set is measured at in ns, GONE where its boot breaks, None where
-nothing can be said of it.
+Nothing is built here: `Figures` gives the figure of a set in ns, GONE if its boot breaks, None if it has
+none.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from bootscope.regression.find import GONE
 from bootscope.regression.units import Chosen, Units
 
 MOST_UNTOLD = 16
-"""So many sets between two that tell nothing are enough."""
+"""The most sets without a figure that are tried between two sets."""
 MOST_COMPANY = 3
-"""Other units that one is found to need to cost its time."""
+"""The most units that another one may need to cost its time."""
 _AHEAD = 64
 
 Figure = Callable[[Chosen, Iterable[Chosen]], int | None]
-"""A figure of a set, None where it tells nothing; the other sets are what is asked for next, likely."""
+"""The figure of a set, None if it has none; the other sets are those likely to be asked for next."""
 
 
 class Figures(Protocol):
-    """What measures sets, as many at a time as it likes of those that may be asked for next."""
+    """Measures sets; may measure at the same time any of those that are likely to be asked for next."""
 
     def at(self, chosen: Chosen, ahead: Iterable[Chosen] = ()) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Two sets with different figures, between which none tells more; `low` is in `high`."""
+    """Two sets with different figures, and nothing to be learnt between them; `low` is in `high`."""
 
     low: Chosen
     high: Chosen
 
     @property
     def units(self) -> Chosen:
-        """What is in `high` only: one unit, or all that it may be."""
+        """What is in `high` only: one unit, or all suspects."""
         return self.high - self.low
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Units that cost something: `gap.units`, in the presence of `company`, of which none alone will do.
-    `before` and `after` are the sets that show it. `sure`: the company is all there is; else it is among the
+    """Units that cost something: `gap.units`, in the presence of `company`, all of which is needed. `before`
+    and `after` are the sets that show it. `sure`: the company is complete; otherwise the rest is among the
     units of `before`."""
 
     gap: Gap
@@ -77,11 +77,11 @@ class Isolation:
         self.units, self.figures = units, figures
 
     def largest(self) -> Cause:
-        """The unit that is found by following the larger part of the whole difference."""
+        """The unit found by following the larger part of the whole difference."""
         return self._explained(self._narrowed(self._time, frozenset(), self.units.all))
 
     def breaking(self) -> Cause:
-        """The unit without which the bad one boots, or what it needs to break it."""
+        """The unit that breaks the boot; `sure` if it does so with only what it needs."""
         gap = self._narrowed(self._breaks, frozenset(), self.units.all)
         alone = self.units.down(gap.units)
         base = alone - self.units.up(gap.units)
@@ -90,11 +90,11 @@ class Isolation:
         return Cause(gap, gap.low, gap.high, sure=False)
 
     def every(self, by_ns: int) -> list[Cause]:
-        """All units that cost or save at least `by_ns`; what comes and goes between two sets of nearly equal
-        figures is not looked for."""
+        """All units that cost or save at least `by_ns`. Changes that cancel each other between two sets of
+        nearly equal figures are not found."""
         return [self._explained(gap) for gap in self._every(frozenset(), self.units.all, by_ns)]
 
-    # ---- figures of a set; None for those of which nothing can be said ----
+    # ---- figures of a set; None for sets without one ----
 
     def _time(self, chosen: Chosen, ahead: Iterable[Chosen] = ()) -> int | None:
         found = self.figures.at(chosen, ahead)
@@ -133,14 +133,14 @@ class Isolation:
         return [*self._every(low, middle, by_ns), *self._every(middle, high, by_ns)]
 
     def _middle(self, figure: Figure, low: Chosen, high: Chosen) -> Chosen | None:
-        """A set between two that tells something; None for none."""
+        """A set between two that has a figure; None for none."""
         for middle in islice(splits(self.units, low, high), MOST_UNTOLD):
             if figure(middle, self._ahead(low, middle, high)) is not None:
                 return middle
         return None
 
     def _ahead(self, low: Chosen, middle: Chosen, high: Chosen) -> Iterator[Chosen]:
-        """What is asked for after `middle`, whatever comes of it: the halves of both sides, and theirs."""
+        """What is asked for after `middle`, whatever its figure: the halves of both sides, and theirs."""
         queue = [(low, middle), (middle, high)]
         for _ in range(_AHEAD):
             if not queue:
@@ -173,20 +173,20 @@ class Isolation:
 
 
 def _known(figure: Figure, chosen: Chosen) -> int:
-    """The figure of a set that has been told."""
+    """The figure of a set that was measured before."""
     found = figure(chosen, ())
     assert found is not None
     return found
 
 
 def _is_it(found: int | None, cost: int) -> bool:
-    """Whether a figure is at least half of what is to be explained, in the same direction."""
+    """Whether a figure is at least half of the cost to be explained, in the same direction."""
     return found is not None and found * (1 if cost > 0 else -1) * 2 >= abs(cost)
 
 
 def splits(units: Units, low: Chosen, high: Chosen) -> Iterator[Chosen]:
-    """Sets between two, closed as they are, each once: with a half of what is between, without a half, then
-    with and without finer parts."""
+    """Closed sets between two, each once: with a half of what is between, without a half, then with and
+    without finer parts."""
     between = sorted(high - low)
     seen: set[Chosen] = set()
     parts = 2

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bisection has seen, trial by trial: a file of JSON lines beside the runs, which is only added to.
+"""What a bisection has seen, trial by trial: a file of JSON lines beside the runs, append-only.
 
-    bisects/SYSTEM-KEY.jsonl      the key is of what is searched, and what is measured
+    bisects/SYSTEM-KEY.jsonl      KEY depends on what is searched and what is measured
 
-Interrupted or killed, it goes on from there with `--resume`.
+An interrupted or killed bisection continues from there with `--resume`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FOLDER = "bisects"
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a commit (`key`: its hash) or a combination of differences: `ns` of what is measured,
-    where the boot came to its end; `run_id` where it booted; `why` where it did not build, or its boot broke.
-    `same_as`: the key of what has the same images, which was not booted again. `build_s` and `boot_s` are of
-    the host."""
+    """The result of a commit (`key`: its hash) or of a combination of differences: `ns` of what is measured,
+    if the boot completed; `run_id` if it booted; `why` if it did not build, or its boot broke. `same_as`: the
+    key of a result with the same images, which were not booted again. `build_s` and `boot_s` are host
+    time."""
 
     key: str = msgspec.field(name="commit")
     state: str
@@ -38,7 +38,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """The file of one bisection. `words` are all that tells it from others."""
+    """The file of one bisection. `words` identify it."""
 
     def __init__(self, store_root: Path, system: str, words: Iterable[str]) -> None:
         key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
@@ -46,7 +46,7 @@ class Journal:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the file."""
         return self._file.path
 
     def read(self) -> dict[str, Tried]:
@@ -54,9 +54,9 @@ class Journal:
         return {tried.key: tried for tried in self._file.read()}
 
     def begin(self) -> None:
-        """Forgets what was tried."""
+        """Discards what was tried before."""
         self.path.unlink(missing_ok=True)
 
     def add(self, tried: Tried) -> None:
-        """Writes it down. Raises ToolError when it cannot."""
+        """Appends a result. Raises ToolError when it cannot."""
         self._file.add(tried)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two lists of Debian packages differ in, of which a system is made: packages that are new, gone or of
-another version. A combination is made of the packages of both, without the network."""
+"""The differences between two lists of Debian packages that a system is made of: packages that are new, gone
+or of another version. A combination is made of the packages of both, without the network."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _TAR = "packages.tar"
 
 @dataclass(frozen=True)
 class Packages(Inputs):
-    """The packages of two lists, by name: of root file systems, and (`parts`) of what else systems are put
-    together from. `cache`: where combinations are put together."""
+    """The packages of two lists, by name: of root file systems, and (`parts`) the other sources of systems.
+    `cache`: where combinations are composed."""
 
     option: ClassVar[str] = "--packages"
     noun: ClassVar[tuple[str, str]] = ("package", "packages")
@@ -50,7 +50,7 @@ class Packages(Inputs):
 
     @cached_property
     def differing(self) -> dict[str, str]:
-        """Name -> what becomes of it, in words."""
+        """Name -> its change, in words."""
         both = zip(self.parts, self.sides, strict=True)
         old, new = (dict[str, Deb | Part]({**parts, **debs}) for parts, debs in both)
         names = sorted(n for n in {*old, *new} if _hash(old.get(n)) != _hash(new.get(n)))
@@ -63,7 +63,7 @@ class Packages(Inputs):
         return id_of([{name: deb.sha256 for name, deb in side.items()} for side in both])
 
     def chosen(self, chosen: Chosen) -> dict[str, Deb]:
-        """The packages of a combination by name."""
+        """The packages of a combination, by name."""
         from_bad = self.names(chosen)
         old, new = self.sides
         names = sorted({*old, *new})
@@ -84,9 +84,9 @@ class Packages(Inputs):
             yield LoadedSystem(changed, s.path)
 
     def needs(self) -> Mapping[str, set[str]]:
-        """Of the packages that differ: one that comes, or changes, needs what it depends on to have come or
-        changed; one that goes needs those to have gone that depend on it. One that another wants in exactly
-        its version changes with it."""
+        """Of the packages that differ: an added or changed package needs its dependencies to be added or
+        changed first; a removed one needs the packages that depend on it to be removed first. A package that
+        another one requires in an exact version changes with it."""
         needs: dict[str, set[str]] = {name: set() for name in self.differing}
         for one, other in (*self._dependencies(), *together(self.loaded.system)):
             if one in needs and other in needs:
@@ -94,7 +94,7 @@ class Packages(Inputs):
         return needs
 
     def _dependencies(self) -> Iterator[tuple[str, str]]:
-        """Pairs: a package, and one that has to have changed before."""
+        """Pairs: a package, and one that must be changed before it."""
         old, new = self.sides
         for name in self.differing:
             for each in depends(new[name], new) if name in new else ():
@@ -107,11 +107,11 @@ class Packages(Inputs):
 
 
 def packages(loaded: LoadedSystem, given: tuple[str, str], bench: Bench, work: Path) -> Packages:
-    """The inputs that a user gives; what is named only is fetched with all that it depends on.
+    """The inputs that a user gives; packages given by name are fetched with all their dependencies.
 
-    Of two systems also what else they are put together from is compared, as far as SYSTEM has that. Raises
-    UserError for what is no list of packages, for a system whose root is not made of packages, and where both
-    are the same; ToolError where packages cannot be had.
+    Of two systems their other sources are compared too, as far as SYSTEM has these. Raises UserError for what
+    is no list of packages, for a system whose root is not made of packages, and for two equal inputs;
+    ToolError if packages cannot be fetched.
     """
     systems = [load_system(name) for name in given if _is_system(name)]
     sides: list[dict[str, Deb]] = [{}, {}]
@@ -138,7 +138,7 @@ def packages(loaded: LoadedSystem, given: tuple[str, str], bench: Bench, work: P
 
 
 def _side(loaded: LoadedSystem, given: str, bench: Bench, work: Path) -> dict[str, Deb]:
-    """The packages that are given, by name."""
+    """The packages of one input, by name."""
     work.mkdir()
     path, shown = Path(given).expanduser(), printable(given)
     if path.is_dir():
@@ -162,12 +162,12 @@ def _side(loaded: LoadedSystem, given: str, bench: Bench, work: Path) -> dict[st
 
 
 def _is_system(given: str) -> bool:
-    """Whether a name is that of a system, or a system file."""
+    """Whether a name is that of a system or of a system file."""
     return given.endswith(".toml") or (given in system_names() and not Path(given).exists())
 
 
 def _names(text: str, shown: str) -> tuple[str, ...]:
-    """The names of packages in a text: one in a line, also `name=version`; `#` begins a comment."""
+    """The names of packages in a text: one per line, also as `name=version`; `#` begins a comment."""
     lines = (line.partition("#")[0].strip() for line in text.splitlines())
     names = tuple(dict.fromkeys(line for line in lines if line))
     wrong = next((name for name in names if not _NAME.fullmatch(name)), "")
@@ -178,7 +178,7 @@ def _names(text: str, shown: str) -> tuple[str, ...]:
 
 
 def _fetched(loaded: LoadedSystem, names: tuple[str, ...], bench: Bench) -> Path:
-    """The archive of packages with these names, from where the system has its own."""
+    """The archive of packages with these names, from the same place as the system's own."""
     source = loaded.system.sources[packaged_root(loaded.system)]
     if not isinstance(source.packages, PackageSet):
         raise UserError(

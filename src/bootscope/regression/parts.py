@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a system is put together from beside its root file system: packages, or sources, of boot loader,
-kernel, BusyBox and their headers."""
+"""What a system consists of beside its root file system: packages, or sources, of boot loader, kernel,
+BusyBox and their headers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PREFIX = "sources."
 
 @dataclass(frozen=True)
 class Part:
-    """A source as it was fetched: its version, its hash, and where it comes from."""
+    """A fetched source: its version, its hash, and its origin."""
 
     version: str
     sha256: str
@@ -31,11 +31,11 @@ class Part:
 
 
 Parts = Mapping[str, Part]
-"""By their names in a system file, such as `sources.linux`."""
+"""By the name in a system file, such as `sources.linux`."""
 
 
 def parts_of(loaded: LoadedSystem, bench: Bench) -> dict[str, Part]:
-    """All sources of a system but the packages of its root. Raises ToolError for one that cannot be had."""
+    """All sources of a system except its root's packages. Raises ToolError for one that cannot be fetched."""
     root = packaged_root(loaded.system)
     wanted = [each for each in wanted_sources(loaded) if each.name != root]
     found = sources.fetch_all(wanted, bench.cache, bench.progress)
@@ -48,7 +48,7 @@ def parts_of(loaded: LoadedSystem, bench: Bench) -> dict[str, Part]:
 
 
 def absolute(loaded: LoadedSystem, source: Source) -> Source:
-    """A source that is found from everywhere."""
+    """A source with an absolute path."""
     if not source.path:
         return source
     return msgspec.structs.replace(source, path=str(loaded.beside(str(Path(source.path).expanduser()))))
@@ -61,7 +61,7 @@ def with_parts(system: System, parts: Parts) -> System:
 
 
 def together(system: System) -> Iterator[tuple[str, str]]:
-    """Pairs of sources that must be of one build, both ways."""
+    """Pairs of sources that must come from the same build, in both orders."""
     for name, of in of_one_build(system).items():
         yield f"{_PREFIX}{of}", f"{_PREFIX}{name}"
         yield f"{_PREFIX}{name}", f"{_PREFIX}{of}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system whose files are beside a folder of ours, so that a folder of ours can be its overlay."""
+"""A system with its files linked into a folder of ours, so that a folder of ours can be its overlay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE, _APPLICATION, _OVERLAY = "system.toml", "application", "own-overlay"
 
 def placed(loaded: LoadedSystem, work: Path) -> LoadedSystem:
     """The same system with `work` as the folder of its file. The application's sources and the overlay are
-    links there: names that are relative to a system's file can be sent to a cluster's workers."""
+    links there: only names relative to a system's file can be sent to a cluster's workers."""
     system = loaded.system
     own = system.application.sources
     for name, place in ((_APPLICATION, own), (_OVERLAY, system.rootfs.overlay)):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked for: which figure of a boot, how much counts, and whether two ends differ by that."""
+"""What a bisection looks for: which figure of a boot, how much counts, and whether the ends differ so
+much."""
 
 from __future__ import annotations
 
@@ -14,8 +15,9 @@ from bootscope.system.load import LoadedSystem
 
 @dataclass(frozen=True)
 class Question:
-    """In `loaded`, a boot to `until`; the length of `phase`, or the time of `until` where that is empty.
-    `by_ns`: how much slower counts; None: whatever it is. `every`: all that cost or save at least so much.
+    """A boot of `loaded` to `until`; measured is the length of `phase`, or the time of `until` if that is
+    empty. `by_ns`: how much slower counts; None: any amount. `every`: find all that cost or save at least
+    that much.
     """
 
     loaded: LoadedSystem
@@ -26,14 +28,15 @@ class Question:
 
     @property
     def quantity(self) -> Quantity:
-        """What is measured."""
+        """The quantity that is measured."""
         return Quantity(PHASE, self.phase) if self.phase else Quantity(MILESTONE, self.until)
 
 
 @dataclass(frozen=True)
 class End:
-    """One of the two that are compared first: `option` as the user gave it, its `name`, its figure in ns
-    (None: not built, GONE: its boot breaks), and why that is. `other`: what to give in its place."""
+    """One of the two inputs that are compared first: `option` as the user gave it, its `name`, its figure in
+    ns (None: not built, GONE: its boot breaks), and `why` it has none. `other`: what to give instead, for the
+    hint."""
 
     option: str
     name: str
@@ -43,7 +46,7 @@ class End:
 
 
 def check_ends(question: Question, good: End, bad: End) -> None:
-    """Raises UserError where good and bad do not differ as asked, or one of them does not build."""
+    """Raises UserError if good and bad do not differ as asked, or one of them does not build."""
     for end in (good, bad):
         if end.ns is None:
             raise UserError(

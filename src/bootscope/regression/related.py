@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which symbols of a configuration have to change before which, so that Kconfig takes each change as it is.
+"""Which symbols of a configuration must change before which, so that Kconfig accepts each change as it is.
 
-This comes of reading the Kconfig files: a forecast that saves combinations which Kconfig would turn into
-others.
+Derived from the Kconfig files: a forecast that avoids combinations which Kconfig would turn into others.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ def related(
     differing: Sequence[str],
     set_too: Collection[str] = (),
 ) -> dict[str, set[str]]:
-    """Of the symbols that differ, those that can be set -> the symbols that must have changed before.
+    """The symbols that differ and can be set -> the symbols that must have changed before.
 
     What is switched on needs what it depends on or selects to have changed first. What is switched off goes
-    before these. The symbols of one choice need each other. Symbols without a prompt, but for those of
-    `set_too`, follow from others: what somebody needs through them counts as needed.
+    before these. The symbols of one choice need each other. Symbols without a prompt, except those in
+    `set_too`, follow from others: what a symbol needs through them counts as needed.
     """
     settable = [name for name in differing if name in set_too or _asked(tree.get(name), old, new)]
     hidden = set(differing) - set(settable)
@@ -50,7 +49,7 @@ def related(
 
 
 def _asked(symbol: Symbol | None, old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Whether a person is asked for a symbol in one of the configurations; of unknown ones we assume so."""
+    """Whether a symbol has a visible prompt in one of the configurations; assumed for unknown symbols."""
     if symbol is None:
         return True
     return any(prompt.value(config) != NO for prompt in symbol.prompts for config in (old, new))
@@ -61,7 +60,7 @@ def _level(config: Mapping[str, str], name: str) -> int:
 
 
 def _selectors(tree: Symbols, names: Collection[str]) -> dict[str, set[str]]:
-    """For each of some symbols, those that may select it, and those that decide on whether they do."""
+    """For each of some symbols, those that may select it, and those in the conditions for that."""
     found: dict[str, set[str]] = {name: set() for name in names}
     for other in tree.values():
         for target, condition in other.selects:
@@ -71,8 +70,8 @@ def _selectors(tree: Symbols, names: Collection[str]) -> dict[str, set[str]]:
 
 
 def _uses(tree: Symbols, name: str, selectors: set[str] | None) -> Iterator[str]:
-    """The symbols that decide on one's value, or whose value it decides on. `selectors`: of one that follows
-    from others."""
+    """The symbols that decide on a symbol's value, or whose value it decides on. `selectors`: those of a
+    symbol that follows from others."""
     symbol = tree.get(name)
     if symbol is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of a root file system, or a part of it, that somebody gives: a folder, an archive, an image."""
+"""The content of a root file system, or of a part of it, from a folder, an archive or an image."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bootscope.core.errors import UserError, printable
 
 FILE, PROGRAM, LINK, FOLDER = "file", "program", "link", "folder"
 MOST = 200_000
-"""Files of one root file system."""
+"""The most files in one root file system."""
 _HEAD_BYTES, _TIMEOUT_S = 4096, 600
 _NOT_FATAL = 2
-"""How unsquashfs ends when it could not set something of a file."""
+"""unsquashfs's exit status when it could not set an attribute of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is at a path. `content`: a file's hash, where a link leads; empty for a folder without files."""
+    """What is at a path. `content`: a file's hash or a link's target; empty for a folder without files."""
 
     kind: str
     content: str = ""
@@ -31,9 +31,9 @@ class Item:
 
 
 def opened(given: Path, work: Path) -> Path:
-    """The folder with the files of what is given: that itself, or below `work` what it unpacks to.
+    """The folder with the files of what is given: itself, or a folder below `work` that it is unpacked to.
 
-    Raises UserError for what holds no files, ToolError when the tool that reads it is not there.
+    Raises UserError for what contains no files, ToolError when the tool that reads it is missing.
     """
     shown = printable(str(given))
     if given.is_dir():
@@ -44,11 +44,11 @@ def opened(given: Path, work: Path) -> Path:
         )
     with given.open("rb") as f:
         head = f.read(_HEAD_BYTES)
-    # Tools are given a link of ours: a name of the user's may look like an option.
+    # Tools get a link of ours: a name of the user's may look like an option.
     link, to = work / "given", work / "files"
     link.symlink_to(given.resolve())
     if is_squashfs(head):
-        # Devices cannot be made without root; the system has its own.
+        # Devices cannot be created without root; the system has its own.
         _run(["unsquashfs", "-no-progress", "-no-xattrs", "-ignore-errors", "-d", to, link], shown)
     elif is_ext(head):
         to.mkdir()
@@ -65,14 +65,14 @@ def opened(given: Path, work: Path) -> Path:
 def _run(command: list[str | Path], shown: str) -> None:
     """Raises UserError for a file that the tool cannot read."""
     done = process.run(command, timeout_s=_TIMEOUT_S, check=False)
-    # Both complain of owners and devices that only root may set, and have done the rest.
+    # Both tools complain of owners and devices that only root may set, but have done the rest.
     if done.status not in (0, _NOT_FATAL):
         last = next((line for line in reversed(done.output.splitlines()) if line.strip()), "")
         raise UserError(f"{command[0]} cannot unpack {shown}: {printable(last)[:200]}")
 
 
 def _taken_out(given: Path, to: Path) -> bool:
-    """Whether it is a tar archive, whose files are in the folder then."""
+    """Unpacks a tar archive into the folder; returns whether it is one."""
     try:
         with tarfile.open(given) as archive:
             to.mkdir()
@@ -86,7 +86,7 @@ def _taken_out(given: Path, to: Path) -> bool:
 
 
 def listed(root: Path) -> dict[str, Item]:
-    """All files and links below a folder, and folders with nothing in them, by path with a slash before it.
+    """All files and links below a folder, and all empty folders, by path with a leading slash.
 
     Raises UserError for more than MOST, for names that an image cannot have, and what cannot be read.
     """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bisection on the emulated board: checks out, builds and boots commits until it is known which one it
-was."""
+"""A bisection on the emulated board: checks out, builds and boots commits until the culprit is known."""
 
 from __future__ import annotations
 
@@ -27,13 +26,13 @@ TREES: dict[str, Callable[[System], str]] = {
     "busybox": lambda system: system.busybox.source,
     "firmware": lambda system: system.firmware.source if isinstance(system.firmware, Firmware) else "",
 }
-"""What a tree is of -> the name of that source in a system."""
+"""The kind of a tree -> the name of its source in a system."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A commit that was looked for: it, the last one before that was measured, what came of both, and the
-    commits that may be it as well, since they do not build."""
+    """A commit that was found, the last one measured before it, the results of both, and other suspects: the
+    commits between, which do not build."""
 
     commit: Commit
     before: Commit
@@ -43,7 +42,7 @@ class Found:
 
     @property
     def ns(self) -> int | None:
-        """What it costs in ns; None where the boot breaks."""
+        """What it costs in ns; None if the boot breaks."""
         if self.tried.ns is None or self.tried_before.ns is None:
             return None
         return self.tried.ns - self.tried_before.ns
@@ -51,8 +50,8 @@ class Found:
 
 @dataclass
 class Session:
-    """One bisection over `commits` of the source `kind` of a system, the good one first; `by_ns` of the
-    question: None for half of what the last commit has more. `says` is told how it goes on."""
+    """One bisection over `commits` of the source `kind` of a system, the good one first. Without `by_ns` in
+    the question a commit is bad from half of the whole difference on. `says` receives the progress."""
 
     question: Question
     kind: str
@@ -64,10 +63,10 @@ class Session:
     tried: dict[str, Tried] = field(default_factory=dict)
 
     def run(self) -> list[Found]:
-        """The commits that are looked for, oldest first.
+        """Finds the commits, oldest first.
 
-        Raises UserError where good and bad do not differ as asked, or one of them does not build;
-        ToolError and BoardError where this computer is at fault. What was tried is in the journal then.
+        Raises UserError if good and bad do not differ as asked, or one of them does not build; ToolError and
+        BoardError if this computer is at fault. The journal then has what was tried.
         """
         with self.checkout.held():
             finder = Finder(self._figure)
@@ -117,7 +116,7 @@ class Session:
 
 
 def with_tree(loaded: LoadedSystem, kind: str, checkout: Checkout) -> LoadedSystem:
-    """The system with the checked out tree as one of its sources. Raises UserError where it takes that
+    """The system with the checked-out tree as one of its sources. Raises UserError if the system uses it
     prebuilt."""
     name = source_name(loaded.system, kind)
     own = Source(version=loaded.system.sources[name].version, path=str(checkout.path))
@@ -126,7 +125,7 @@ def with_tree(loaded: LoadedSystem, kind: str, checkout: Checkout) -> LoadedSyst
 
 
 def source_name(system: System, kind: str) -> str:
-    """The source of a system that a tree stands for. Raises UserError where the system takes it prebuilt."""
+    """The source of a system that a tree replaces. Raises UserError if the system uses it prebuilt."""
     name = TREES[kind](system)
     if not name:
         raise UserError(f"{system.name} has no {kind} of its own", hint="bootscope help systems")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a commit, in a folder of our own: the user's tree and its index stay as they are.
+"""The files of a commit, in a folder of our own: the user's tree and its index are not touched.
 
-The folder stays the same from commit to commit, so that only files that differ are written and ccache
-finds the rest. There is no .git in it: kernels and boot loaders would put a commit's name into their images,
-and a longer name takes longer on a serial line.
+The folder is the same for all commits, so only files that differ are written and ccache finds the rest. It
+has no .git: kernels and boot loaders would put a commit's name into their images, and a longer name takes
+longer on a serial line.
 """
 
 from __future__ import annotations
@@ -36,24 +36,23 @@ class Commit:
 
     @property
     def short(self) -> str:
-        """As people write it."""
+        """The abbreviated hash."""
         return self.sha[:12]
 
 
 @dataclass(frozen=True)
 class Sources:
-    """A git tree of the user's at `tree`; `prefix` is the path of it in its repository, with a slash at
-    the end."""
+    """A git tree of the user's at `tree`; `prefix` is its path in its repository, with a slash at the end."""
 
     tree: Path
     git_dir: Path
     prefix: str
 
     def between(self, good: str, bad: str) -> list[Commit]:
-        """`good`, and all that follows on the way to `bad`, which is the last.
+        """`good`, and all commits after it up to `bad`, which is the last.
 
-        Of merges only the first parent's side: a merge is one commit. Raises UserError for names of
-        nothing, and where `bad` does not come after `good`.
+        Merges are followed along the first parent only: a merge is one commit. Raises UserError for unknown
+        names, and if `bad` does not come after `good`.
         """
         first, last = self._sha(good), self._sha(bad)
         form = "--format=%H%x09%an%x09%as%x09%s"
@@ -75,7 +74,7 @@ class Sources:
 
 
 def sources_of(tree: Path) -> Sources:
-    """The git tree in a folder. Raises UserError where there is none."""
+    """The git tree in a folder. Raises UserError if there is none."""
     if not tree.is_dir():
         raise UserError(f"{tree} is not a folder")
     lines = git(tree, "rev-parse", "--absolute-git-dir", "--show-prefix").splitlines()
@@ -92,7 +91,7 @@ class Checkout:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """While it is ours. Raises UserError where another bootscope uses it."""
+        """Locks the folder for us. Raises UserError if another bootscope uses it."""
         self._home.mkdir(parents=True, exist_ok=True)
         with (self._home / "lock").open("w") as lock:
             try:
@@ -102,9 +101,9 @@ class Checkout:
             yield
 
     def check_out(self, commit: Commit) -> None:
-        """Makes the folder hold this commit. Raises UserError where git cannot."""
+        """Makes the folder hold this commit. Raises UserError if git fails."""
         busy = self._home / _BUSY
-        if busy.exists():  # of one that was killed: nobody knows what is there
+        if busy.exists():  # left by a killed process: its content is unknown
             shutil.rmtree(self.path, ignore_errors=True)
             (self._home / _INDEX).unlink(missing_ok=True)
         busy.touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building and booting one system of a bisection on the emulated board: what came of it."""
+"""Builds and boots one system of a bisection on the emulated board, and returns the result."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from bootscope.system.load import LoadedSystem
 
 _OF_THE_HOST = {BootEnd.TIMEOUT, BootEnd.INTERRUPTED, BootEnd.DIED, BootEnd.PARTIAL}
 _MOST_WHY = 200
-"""Characters of why something does not build."""
+"""The most characters of the reason why something does not build."""
 
 
 @dataclass(frozen=True)
 class Trials:
     """Boots on a bench to the milestone `until`, each measured by a quantity; their runs get the label
-    `label`. `quiet` is an observer that tells nothing."""
+    `label`. `quiet` is an observer that prints nothing."""
 
     bench: Bench
     until: str
@@ -42,17 +42,17 @@ class Trials:
 
     @property
     def hands(self) -> int:
-        """How many may be run at a time; 0 for one."""
+        """How many may run at the same time; 0 for one."""
         return self.bench.hands
 
     def silent(self) -> Trials:
-        """The same for several threads at once, which tell nobody how builds and boots go on."""
+        """The same for several threads at once, without progress of builds and boots."""
         return replace(self, bench=self.bench.watched_by(Progress(), self.quiet))
 
     def run(self, key: str, name: str, make: Callable[[], LoadedSystem]) -> Tried:
-        """What comes of the system that `make` gives, which is called `name` and kept as `key`.
+        """The result of the system that `make` returns, which is called `name` and kept as `key`.
 
-        Raises UserError for something that boots do not have; ToolError and BoardError where this computer is
+        Raises UserError for a quantity that boots do not have; ToolError and BoardError if this computer is
         at fault.
         """
         begun = time.monotonic()
@@ -66,7 +66,7 @@ class Trials:
             why = " ".join(error.message.split())[:_MOST_WHY]
             return Tried(key=key, state=UNBUILT, why=why, build_s=took_s)
         build_s = time.monotonic() - begun
-        # Sources differ where images do not: in comments, documents, files of other boards.
+        # Different sources may give the same images: comments, documents, files of other boards.
         made = (part for part in order.built.parts() if not part.name.startswith("unpack-"))
         images = tuple((part.name, part.sha256) for part in made)
         if images in self.images:
@@ -95,12 +95,12 @@ class Trials:
 
 
 def figure(tried: Tried) -> int | None:
-    """The figure of what was tried: GONE where its boot broke, None where it was not built."""
+    """The figure of a result: GONE if its boot broke, None if it was not built."""
     return {MEASURED: tried.ns, BROKEN: GONE}.get(tried.state)
 
 
 def told(tried: Tried) -> str:
-    """What came of a trial, in words."""
+    """The result of a trial, in words."""
     took = f"built in {tried.build_s:.0f} s" + (f", booted in {tried.boot_s:.0f} s" if tried.boot_s else "")
     if tried.state == UNBUILT:
         return f"does not build, skipped: {tried.why}"

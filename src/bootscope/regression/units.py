@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two inputs differ in, as units that are taken over from the bad one or not: symbols of a
-configuration, packages, files. A set of units is known by their places; a *closed* one has all that its units
-need."""
+"""The differences of two inputs, as units that are applied from the bad one or not: symbols of a
+configuration, packages, files. A set of units is known by their places; a *closed* one contains all that its
+units need."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Chosen = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Differences that are taken over together: `name` of the first, `told`: what becomes of it, `more`: the
-    others, in words. `needs`: places of units without which this one cannot be, each before its own."""
+    """Differences that are applied together: `name` of the first, `told`: its change, `more`: the others, in
+    words. `needs`: places of the units that it depends on, each before its own."""
 
     name: str
     told: str
@@ -24,7 +24,7 @@ class Unit:
 
     @property
     def words(self) -> str:
-        """Its first difference in words."""
+        """Its first difference, in words."""
         return f"{self.name}: {self.told}"
 
 
@@ -50,7 +50,7 @@ class Units:
 
     @property
     def all(self) -> Chosen:
-        """The bad input."""
+        """The bad input: all units."""
         return frozenset(range(len(self._units)))
 
     def down(self, places: Iterable[int]) -> Chosen:
@@ -64,8 +64,8 @@ class Units:
 
 
 def together(names: Sequence[str], needs: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
-    """Names in groups, each after the groups that it needs, else in their order; names that need one another
-    are a group. `needs` may name others, which do not count.
+    """Names in groups, each after the groups that it needs, otherwise in their order; names that need one
+    another form a group. Names in `needs` that are not in `names` are ignored.
 
     These are the strongly connected components, found by two searches in depth (M. Sharir, "A
     strong-connectivity algorithm and its applications in data flow analysis", 1981).
@@ -84,9 +84,9 @@ def together(names: Sequence[str], needs: Mapping[str, Iterable[str]]) -> Iterat
 
 
 def _finished(starts: Iterable[str], edges: Mapping[str, Iterable[str]], seen: set[str]) -> Iterator[str]:
-    """Names that are reached and not `seen`, each after what is reached from it."""
+    """Names that are reached and not in `seen`, each after those reached from it."""
     for start in starts:
-        # A stack of our own: chains of needs are longer than Python's.
+        # A stack of our own: chains of needs exceed Python's recursion limit.
         path = [] if start in seen else [(start, iter(edges[start]))]
         seen.add(start)
         while path:
@@ -104,7 +104,7 @@ def united(
     names: Sequence[str], needs: Mapping[str, Iterable[str]], told: Mapping[str, str]
 ) -> tuple[list[Unit], list[list[str]]]:
     """Units of differences by name, in an order in which each comes after those that it needs, and the names
-    in each; `told`: what becomes of a name, in words."""
+    in each; `told`: the change of a name, in words."""
     groups = list(together(names, needs))
     place_of = {name: place for place, group in enumerate(groups) for name in group}
     units = []

@@ -19,15 +19,15 @@ from bootscope.timeline.trace import LENGTH, Trace
 TOP = 5
 """How many findings are shown."""
 _LONGEST = 220
-"""Of a text of a finding; the audit has all of it."""
+"""Characters of a finding's text; the audit has all of it."""
 
 Answer = Mapping[str, object]
 
 
 def first(found: AuditResult, run: str, *, recorded: bool) -> list[Answer]:
     """The findings that cost most, as the page shows them: cost, evidence and cure, and the stretch of the
-    boot (ns) in which each lies. `run` is how commands call the boot; of one that was not `recorded` on the
-    emulated board nothing is predicted."""
+    boot (ns) in which each lies. `run` is the boot's name in commands; no predictions are offered for a boot
+    that was not `recorded` on the emulated board."""
     specs = {f.technique.id: f.spec for f in reversed(found.audit.findings)}
     rows: Sequence[Culprit] = found.culprits if recorded else outlook(found)
     return [_row(culprit, specs, run, recorded) for culprit in rows[:TOP]]
@@ -71,7 +71,7 @@ def of_phases(phases: Sequence[Phase], kinds: Sequence[str]) -> list[Answer]:
 
 
 def of_trace(trace: Trace) -> list[Answer]:
-    """The same of any other boot; lengths that are only bounds say so."""
+    """The same for any other boot; lengths that are only bounds are marked."""
     spans = [s for track in trace.tracks if track.kind == "phase" for s in track.spans]
     if not trace.timed:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit found, as text for a terminal: techniques, alternatives in one row, and pitfalls."""
+"""The result of an audit as text for a terminal: techniques, alternatives in one row, and pitfalls."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from bootscope.core.text import cut, span
 from bootscope.report.tables import make_table
 
 _LONGEST = 300
-"""Of evidence on a terminal; lines of scripts may be of any length."""
+"""Characters of evidence on a terminal; lines of scripts may have any length."""
 _NAMED = 2
-"""Alternatives of a group that are named."""
+"""How many alternatives of a group are named."""
 
 
 _MADE_ON = {ON_IMAGE: "the image", BY_BUILD: "your build", "": ""}
@@ -28,8 +28,8 @@ _MADE_ON = {ON_IMAGE: "the image", BY_BUILD: "your build", "": ""}
 
 def techniques(out: Console, found: Sequence[Group], top: int | None, losses: bool) -> None:
     """The first `top` groups of alternatives (None: all), the best of each first; with `losses` also what it
-    takes away. Of an image it is told which are made on it by `try`, and which need the build."""
-    # What is typed again must be whole, also on a narrow terminal.
+    takes away. For an image each row says whether `try` can make it on the image, or only the build can."""
+    # What the user types again must be whole, also on a narrow terminal.
     made = any(f.made for group in found for f in group)
     where = ["=made on"] if made else []
     heads = (">predicted", "=technique", *where, "evidence in the boot", *(["removes"] if losses else []))
@@ -48,7 +48,7 @@ def techniques(out: Console, found: Sequence[Group], top: int | None, losses: bo
 
 
 def ordered(found: Sequence[Group]) -> list[Group]:
-    """What is predicted to cost time, or nothing, behind what only a try can tell."""
+    """Groups predicted to save nothing, or to cost time, come after those that only a try can judge."""
     return sorted(found, key=lambda group: group[0].saving_ns is not None and group[0].saving_ns <= 0)
 
 
@@ -68,7 +68,7 @@ def _name(finding: Finding, everything: bool) -> str:
 
 
 def others(out: Console, found: Audit, everything: bool) -> None:
-    """Techniques that do not apply, and those of which nobody can tell."""
+    """Techniques that do not apply, and those that are undecided."""
     if everything:
         undecided = ((name, f"undecided, needs: {missing}") for name, missing in found.unknown.items())
         for name, reason in (*found.not_for_us.items(), *undecided):
@@ -81,7 +81,7 @@ def others(out: Console, found: Audit, everything: bool) -> None:
 
 
 def counted(out: Console, found: CountedCosts | None, run: str) -> None:
-    """What caches, memory and clock cost, where that was counted; `run` is how `what-if` calls the boot."""
+    """What caches, memory and clock cost, if that was counted; `run` is the boot's name for `what-if`."""
     if not found or not found.costs:
         return
     out.print()
@@ -102,8 +102,9 @@ def counted(out: Console, found: CountedCosts | None, run: str) -> None:
 
 
 def pitfalls(out: Console, seen: FoundPitfalls, everything: bool) -> None:
-    """Pitfalls that the system is in; with `everything` also what shows them, and those for a person."""
-    # What the table above says already need not be said again.
+    """Pitfalls that the system is in; with `everything` also the evidence, and those for a person to
+    judge."""
+    # What the table above says already is not repeated.
     shown = [w for w in seen.warnings if everything or not w.technique]
     if shown:
         out.print()

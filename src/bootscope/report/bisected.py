@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bisection found: for the terminal, as JSON, and as a text to paste. Commits' texts are untrusted."""
+"""The result of a bisection: for the terminal, as JSON, and as text to paste. Commits' texts are
+untrusted."""
 
 from __future__ import annotations
 
@@ -27,18 +28,18 @@ _MOST_SUSPECTS = 10
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between the boots before and after a commit: a table for each view that has something."""
+    """What differs between the boots before and after a commit: a table for each view with differences."""
 
     tables: tuple[Rows, ...]
 
 
 def difference(before: View, after: View, views: Sequence[str] = VIEWS) -> Difference:
-    """What a commit, or a difference, changed in the boot: function by function, and whatever `views` say."""
+    """What a commit, or a difference, changed in the boot: function by function, and in the given `views`."""
     return Difference(tuple(t for name in views if (t := changes(name, before, after)).rows))
 
 
 def bisected(out: Console, session: Session, found: Sequence[tuple[Found, Difference | None]]) -> None:
-    """The commits that were found, each with what it changed in the boot."""
+    """The commits that were found, each with its effect on the boot."""
     for one, differs in found:
         out.print()
         out.print(Text(headline(session, one), "bold"), soft_wrap=True)
@@ -57,12 +58,12 @@ def bisected(out: Console, session: Session, found: Sequence[tuple[Found, Differ
 
 
 def headline(session: Session, one: Found) -> str:
-    """What a commit does to the boot, in a line."""
+    """The effect of a commit on the boot, in one line."""
     return verdict(one.commit.short, session.question.quantity, one.tried_before, one.tried)
 
 
 def verdict(name: str, about: Quantity, before: Tried, after: Tried) -> str:
-    """What something called `name` does to a boot, by what came of it without and with that."""
+    """The effect of something called `name` on a boot, by the results without and with it."""
     if before.ns is None or after.ns is None:
         return f"{name} breaks the boot: {visible(after.why, 160)}"
     change = signed(after.ns - before.ns)
@@ -78,7 +79,7 @@ def work(session: Session) -> str:
 
 
 def work_of(tried: Sequence[Tried]) -> str:
-    """How much was built and booted of what was tried, and how long it took."""
+    """How much of what was tried was built and booted, and how long that took."""
     built, booted = sum(t.build_s for t in tried), sum(t.boot_s for t in tried)
     boots = sum(bool(t.run_id) and not t.same_as for t in tried)
     skipped = sum(t.state == "not built" for t in tried)
@@ -96,7 +97,7 @@ def _suspects(suspects: Sequence[Commit]) -> list[str]:
 
 
 def markdown(session: Session, found: Sequence[tuple[Found, Difference | None]], command: str) -> str:
-    """The same as a text for a bug report."""
+    """The same, as a text for a bug report."""
     system = session.question.loaded.system
     lines = []
     for one, differs in found:
@@ -129,7 +130,7 @@ def _cells(row: object) -> tuple[str, ...]:
 
 
 def document(session: Session, found: Sequence[tuple[Found, Difference | None]]) -> dict[str, object]:
-    """What was found as JSON (docs/json.md)."""
+    """The result as JSON (docs/json.md)."""
     return {
         "about": str(session.question.quantity),
         "commits": len(session.commits) - 1,
@@ -149,7 +150,7 @@ def document(session: Session, found: Sequence[tuple[Found, Difference | None]])
 
 
 def tried_document(tried: Tried) -> dict[str, object]:
-    """What came of a trial as JSON (docs/json.md)."""
+    """The result of a trial as JSON (docs/json.md)."""
     return {
         "commit": tried.key,
         "state": tried.state,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bisection over differences found: for the terminal, as JSON, and as a text to paste. Names and texts
-of what differs are untrusted."""
+"""The result of a bisection over differences: for the terminal, as JSON, and as a text to paste. Names and
+texts of the differences are untrusted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _WIDE = 160
 
 @dataclass(frozen=True)
 class Shown:
-    """A culprit with what the boots without and with it differ in, and what else the tree's tools changed."""
+    """A culprit with the differences of the boots without and with it, and what else the tree's tools
+    changed."""
 
     culprit: Culprit
     differs: Difference | None
@@ -31,7 +32,7 @@ class Shown:
 
 
 def bisected(out: Console, session: DifferenceSession, found: Sequence[Shown]) -> None:
-    """The differences that were found, each with what it changes in the boot."""
+    """The differences that were found, each with its effect on the boot."""
     for one in found:
         out.print()
         out.print(Text(headline(session, one), "bold"), soft_wrap=True)
@@ -49,7 +50,7 @@ def bisected(out: Console, session: DifferenceSession, found: Sequence[Shown]) -
 
 
 def headline(session: DifferenceSession, one: Shown) -> str:
-    """What a difference does to the boot, in a line."""
+    """The effect of a difference on the boot, in one line."""
     culprit = one.culprit
     name = visible(culprit.units[0].words, _WIDE)
     if len(culprit.units) > 1:
@@ -103,7 +104,7 @@ def work(session: DifferenceSession) -> str:
 
 
 def markdown(session: DifferenceSession, found: Sequence[Shown], command: str) -> str:
-    """The same as a text for a bug report."""
+    """The same, as a text for a bug report."""
     system, lines = session.question.loaded.system, list[str]()
     for one in found:
         lines += [f"### {escaped(headline(session, one), 300)}", ""]
@@ -117,7 +118,7 @@ def markdown(session: DifferenceSession, found: Sequence[Shown], command: str) -
 
 
 def document(session: DifferenceSession, found: Sequence[Shown]) -> dict[str, object]:
-    """What was found as JSON (docs/json.md)."""
+    """The result as JSON (docs/json.md)."""
     inputs = session.inputs
     return {
         "about": str(session.question.quantity),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image on the terminal: what it holds, how it boots, and what is wrong with it."""
+"""An image on the terminal: its content, how it boots, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _place(place: Place) -> str:
     return printable(f"{place.volume} {place.path}".strip() + at)
 
 
-# ---- what it holds ----
+# ---- content ----
 
 
 def _areas(out: Console, areas: Sequence[Area]) -> None:

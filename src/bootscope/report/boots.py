@@ -29,9 +29,9 @@ _COLOURS = {FASTER: "green", SLOWER: "red", NOT_SHOWN: "", SAME: "dim"}
 _MOST_LISTED = 40
 _JUDGED = (f">{CONFIDENCE} interval", ">p", "=verdict")
 _SPARE = ("p", f"{CONFIDENCE} interval", "median of A s")
-"""The verdict and what the change is are what a narrow terminal has room for."""
+"""On a narrow terminal the verdict and the change have priority: these columns go first."""
 _ESTIMATE = "median of all differences B - A"
-"""Of a boot of B and one of A (Hodges-Lehmann)."""
+"""Over all pairs of a boot of B and a boot of A (Hodges-Lehmann)."""
 _ROWS: dict[str, Callable[[Description], int]] = {
     "median": lambda d: d.median_ns,
     "spread (IQR)": lambda d: d.spread_ns,
@@ -41,12 +41,12 @@ _ROWS: dict[str, Callable[[Description], int]] = {
 
 
 def named(text: object, limit: int = 80) -> str:
-    """A name from a target or a file, without what a terminal would act on."""
+    """A name from a target or a file, without characters that a terminal acts on."""
     return visible(str(text), limit)
 
 
 def share(ns: int, whole_ns: int) -> str:
-    """A part in percent: ` (2.04 %)`; empty where there is no whole."""
+    """A part in percent: ` (2.04 %)`; empty if the whole is 0."""
     return f" ({100 * ns / whole_ns:.2f} %)" if whole_ns else ""
 
 
@@ -71,7 +71,7 @@ def counted(boots: int) -> str:
 
 
 def _print_goal(out: Console, found: BootComparison) -> None:
-    """What the boots of each run were like. How far apart they are is said once, by one estimate."""
+    """What the boots of each run were like. Their difference is given once, by a single estimate."""
     goal = found.goal
     apart = () if goal.shift else (">difference",)
     table = make_table(f"={named(goal.quantity)}", ">A s", ">B s", *apart)
@@ -86,7 +86,7 @@ def _print_goal(out: Console, found: BootComparison) -> None:
 
 
 def _listed(boots: SampleSet, goal: ComparedQuantity, described: Description | None) -> str:
-    """Each boot's time in s, outliers marked by an asterisk."""
+    """Each boot's time in s; outliers are marked with an asterisk."""
     values = boots.values(goal.quantity)
     far = set(described.outliers) if described else set()
     shown = [f"{seconds(ns)}{'*' if at in far else ''}" for at, ns in enumerate(values[:_MOST_LISTED])]
@@ -95,7 +95,7 @@ def _listed(boots: SampleSet, goal: ComparedQuantity, described: Description | N
 
 
 def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:
-    """The verdict in words, with the style of each line."""
+    """The verdict in words: each line with its style."""
     v = found.goal
     if v.shift is None or v.a is None or v.b is None or v.p is None:
         return []
@@ -112,12 +112,13 @@ def verdict_lines(found: BootComparison) -> list[tuple[str, str]]:
 
 
 def power(v: ComparedQuantity, whole: int) -> str:
-    """What these boots could have shown of a whole of so many ns, and how many it takes to show more."""
+    """The smallest change that these boots could have shown, also in percent of `whole` ns, and how many
+    boots show smaller ones."""
     return f"{could(v, whole)}; {plan(v, whole)}"
 
 
 def could(v: ComparedQuantity, whole: int) -> str:
-    """What these boots could have shown, of a whole of so many ns."""
+    """The smallest change that these boots could have shown, also in percent of `whole` ns."""
     if v.a is None or v.b is None or v.smallest_ns is None:
         return "These boots could not have shown any difference"
     noticed = f"{span(v.smallest_ns)}{share(v.smallest_ns, whole)}"
@@ -125,7 +126,7 @@ def could(v: ComparedQuantity, whole: int) -> str:
 
 
 def plan(v: ComparedQuantity, whole: int) -> str:
-    """How many boots it takes to show more."""
+    """How many boots are needed to show smaller changes."""
     planned = span(whole * PLANNED_PERCENT // 100)
     words = f"for {PLANNED_PERCENT} % ({planned}) make {boots_needed(v.needed_planned)}"
     if v.word == NOT_SHOWN and v.shift and v.shift.shift_ns:
@@ -134,12 +135,12 @@ def plan(v: ComparedQuantity, whole: int) -> str:
 
 
 def boots_needed(count: int | None) -> str:
-    """A plan in words."""
+    """A number of boots to plan, in words."""
     return f"more than {MOST:,} of each" if count is None else f"{count} of each"
 
 
 def _print_details(out: Console, found: BootComparison) -> None:
-    """What else differs, each by the same estimate as the verdict; by medians where boots are too few."""
+    """What else differs, each by the same estimate as the verdict; by medians if there are too few boots."""
     if not found.details:
         return
     judged = any(v.shift for v in found.details)
@@ -158,7 +159,7 @@ def _print_details(out: Console, found: BootComparison) -> None:
 
 
 def _judged(v: ComparedQuantity) -> tuple[str | Text, ...]:
-    """The cells of a quantity, which is judged unless only one of the runs has it."""
+    """The cells of a quantity; it has no verdict if only one of the runs has it."""
     word = Text(v.word.replace(NOT_SHOWN, "not shown"), _COLOURS.get(v.word, ""))
     change = signed(v.shift.shift_ns) if v.shift else "-"
     p = "-" if v.p is None else f"{v.p:.2g}"

@@ -25,7 +25,7 @@ def compare(found: BootComparison) -> dict[str, object]:
 
 
 def run(boots: SampleSet, quantity: Quantity) -> dict[str, object]:
-    """A run with the values of its boots; null for one that did not reach the quantity."""
+    """A run with the values of its boots; null for a boot that did not reach the quantity."""
     times = [boot.times.get(quantity) if boot.complete else None for boot in boots.boots]
     return {
         **fields(boots, "run_id", "exact", "step_ns"),
@@ -57,7 +57,7 @@ def versus(v: ComparedQuantity) -> dict[str, object]:
 
 
 def description(d: Description | None) -> dict[str, object] | None:
-    """A sample in figures; `outliers` are its places from 1."""
+    """A sample in figures; `outliers` are positions, from 1."""
     if d is None:
         return None
     return {

@@ -32,7 +32,7 @@ _NAMES: dict[str, tuple[str, Callable[[int], str]]] = {
 
 
 def show(out: Console, found: Calibration, path: str, top: int) -> None:
-    """What was found, how well it fits, and where it does not."""
+    """The figures found, how well they fit, and where they do not."""
     boots = counted(len(found.boots))
     of = f"{found.board.name}, core {found.core.name}" if found.core else found.board.name
     head = f"{of}: {boots} against {found.like}, matched by {found.matched} lines"
@@ -50,7 +50,7 @@ def show(out: Console, found: Calibration, path: str, top: int) -> None:
 
 
 def core_path(path: Path) -> Path:
-    """Where the profile of a core goes, beside that of its board."""
+    """The path of a core's profile, beside that of its board."""
     return path.with_name(f"{path.stem}-core.toml")
 
 

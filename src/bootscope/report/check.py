@@ -21,7 +21,7 @@ _UNSURE_COLOUR = "yellow"
 
 
 def check(out: Console, checked: Checked) -> None:
-    """The findings, one to a line, below the product and the run."""
+    """The findings, one per line, below the product and the run."""
     outcome, boots = checked.outcome, checked.outcome.boots
     exact = ", exact" if boots.exact else ""
     run = f"{named(boots.run_id)}, {counted(len(boots.boots))}{exact}" if boots.run_id else "no verdict"

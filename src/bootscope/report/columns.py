@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace as columns of numbers, as the report's page takes it: small to carry, quick to read.
+"""A trace as columns of numbers for the report's page: small to transfer, fast to read.
 
-Starts are differences to the span before, texts are numbers into one table, details are a shape (the
-labels) with the values of all spans in one row. A label of the shape begins with `#` where its value
-is a number and with `$` where it is the number of a text.
+Starts are differences from the previous span, texts are numbers in one table, details are a shape (the
+labels) with the values of all spans in one row. A label of the shape begins with `#` if its value is a number
+and with `$` if it is the number of a text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAFE_INT = (1 << 53) - 1
 
 
 class Texts:
-    """One table of all texts; nothing in it can act on a page or a terminal."""
+    """One table of all texts, made safe for pages and terminals."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -37,13 +37,13 @@ class Texts:
 def columns(trace: Trace, shared: Texts | None = None) -> dict[str, object]:
     """The data of a trace. Times are nanoseconds from `origin_ns`, which is 0 for nearly all traces.
 
-    With texts that are `shared` with other boots, the data lacks them: the page has them once.
+    With texts that are `shared` with other boots, the data lacks them: the page contains them once.
     """
     texts = Texts() if shared is None else shared
     tracks = [*trace.tracks, *_moments(trace.points)]
     ends = [s.end_ns for t in tracks for s in t.spans]
     starts = [s.start_ns for t in tracks for s in t.spans]
-    # JavaScript counts exactly to 2**53, and the page begins at zero.
+    # JavaScript's numbers are exact up to 2**53, and the page begins at zero.
     origin = min(starts, default=0)
     if origin >= 0 and max(ends, default=0) <= _SAFE_INT:
         origin = 0
@@ -63,7 +63,7 @@ def _safe(value: int) -> int:
 
 
 def _moments(points: Iterable[Point]) -> list[Track]:
-    """Tracks of what has no length; milestones are drawn over all tracks instead."""
+    """Tracks of points in time; milestones are drawn over all tracks instead."""
     kinds: dict[str, list[Span]] = defaultdict(list)
     for p in points:
         if p.kind != "milestone":
@@ -94,7 +94,7 @@ def _track(track: Track, texts: Texts, origin: int) -> dict[str, object]:
 
 
 class _Details:
-    """The details of a track's spans: mostly all of one shape, which then is told once."""
+    """The details of a track's spans. Most have the same shape, which is stored once."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -103,7 +103,7 @@ class _Details:
         self._values: list[int] = []
 
     def add(self, detail: Mapping[str, str | int]) -> None:
-        """The details of the next span."""
+        """Adds the details of the next span."""
         labels: list[str] = []
         for label, value in detail.items():
             fits = isinstance(value, int) and abs(value) <= _SAFE_INT
@@ -112,7 +112,7 @@ class _Details:
         self._shape.append(self._shapes.setdefault(tuple(labels), len(self._shapes)))
 
     def columns(self) -> dict[str, object]:
-        """What the page is given."""
+        """The data for the page."""
         shape = self._shape if len(self._shapes) > 1 else []
         return {"shapes": list(self._shapes), "shape": shape, "values": self._values}
 
@@ -120,8 +120,8 @@ class _Details:
 def _flame(
     stacks: Iterable[Stack], texts: Texts, sampled: Sequence[StackAt], origin: int
 ) -> dict[str, object]:
-    """The stacks as one tree: each node's parent (-1: none), name and own time, parents first; and when
-    samples were in them."""
+    """The stacks as one tree: each node's parent (-1: none), name and own time, parents first; and the times
+    of the samples in them."""
     known: dict[tuple[int, int], int] = {}
     parents: list[int] = []
     names: list[int] = []
@@ -144,10 +144,10 @@ def _flame(
 def _samples(
     sampled: Sequence[StackAt], known: Mapping[tuple[int, int], int], texts: Texts, origin: int
 ) -> dict[str, list[int]] | None:
-    """Samples as stretches of one node each: start (from the start before), length, node.
+    """Samples as stretches of one node each: start (relative to the previous start), length, node.
 
-    A sample stands for the time until the next one, at most for twice the usual distance: where samples are
-    missing, no code ran.
+    A sample stands for the time until the next one, but at most for twice the usual interval: where samples
+    are missing, no code ran.
     """
     if len(sampled) < 2:
         return None

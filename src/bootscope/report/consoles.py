@@ -10,13 +10,13 @@ from bootscope.export.text import plain
 from bootscope.timeline.trace import Trace
 
 MOST_LINES = 20_000
-"""Of all boots together; a boot that would go beyond is cut, and says so."""
+"""For all boots together; a boot that would exceed it is cut, and says so."""
 _LONGEST = 400
 
 
 def consoles(boots: Iterable[tuple[str, Trace]]) -> list[dict[str, object]]:
     """Each boot's lines, as (seconds as text, text); `cut` is how many were left out. Texts come from boards:
-    the page puts them in as text."""
+    the page inserts them as text."""
     found, left = [], MOST_LINES
     for name, trace in boots:
         points = sorted((p for p in trace.points if p.kind == "line"), key=lambda p: p.at_ns)

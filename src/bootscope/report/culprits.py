@@ -16,19 +16,20 @@ from bootscope.report.jsondoc import fields
 from bootscope.report.tables import make_table
 
 Specs = Mapping[str, str]
-"""Id of a technique that applies -> how `bootscope try` calls the best of its recipes."""
+"""Id of an applicable technique -> the name by which `bootscope try` takes its best recipe."""
 
 
 def applying(cure: Cure, specs: Specs) -> str:
-    """The first technique of a cure that applies; empty for none."""
+    """The first applicable technique of a cure; empty for none."""
     return next((specs[name] for name in cure.techniques if name in specs), "")
 
 
 def show(
     out: Console, found: Sequence[Culprit], top: int, specs: Specs, run: str, *, recorded: bool = True
 ) -> None:
-    """The `top` culprits: what, where, the view that shows it, what to do. `run` is how `show` calls the
-    boot; empty where it can show none. Of a boot that was not `recorded` nothing is predicted."""
+    """The `top` culprits: what, where, the view that shows it, what to do. `run` is the boot's name for
+    `show`; empty if it cannot show the boot. No predictions are offered for a boot that was not
+    `recorded`."""
     if not found:
         return
     seen = f" (bootscope show {run} --view ...{f'; what-if {run} ...' if recorded else ''})" if run else ""
@@ -56,7 +57,7 @@ def _words(culprit: Culprit, specs: Specs, run: str, recorded: bool) -> Text:
 
 
 def _cure(cure: Cure, specs: Specs, run: str, recorded: bool) -> str:
-    """What to do, and the commands that explain, try or predict it; the heading has the run's name. Of a
+    """What to do, and the commands that explain, try or predict it; the heading has the run's name. For a
     recorded boot the techniques are listed below."""
     listed = recorded and bool(run)
     found = "; ".join(commands(cure, specs, predicted=bool(run), explained=not listed))
@@ -64,8 +65,8 @@ def _cure(cure: Cure, specs: Specs, run: str, recorded: bool) -> str:
 
 
 def commands(cure: Cure, specs: Specs, *, predicted: bool, explained: bool, run: str = "") -> list[str]:
-    """The commands for a cure: to read about the best technique, where that cannot be tried and is to be
-    `explained`; to try one; to predict it, where it can be `predicted`, with the `run`'s name if given."""
+    """The commands for a cure: to read about the best technique, if it cannot be tried and is to be
+    `explained`; to try one; to predict it, if it can be `predicted`, with the `run`'s name if given."""
     best, spec = next(iter(cure.techniques), ""), applying(cure, specs)
     found = [f"techniques {best}"] if explained and best and best not in specs else []
     if spec:
@@ -76,7 +77,7 @@ def commands(cure: Cure, specs: Specs, *, predicted: bool, explained: bool, run:
 
 
 def document(found: Sequence[Culprit], specs: Specs) -> list[dict[str, object]]:
-    """The same for JSON."""
+    """The same as JSON."""
     return [
         {
             "kind": c.kind,

@@ -16,15 +16,15 @@ from bootscope.statistics.describe import median
 _ROWS, _MOST_WIDE = 8, 4
 _LABEL = 11
 _SHORT = 12
-"""Characters of a commit."""
+"""Characters shown of a commit's hash."""
 _MOST_OTHERS = 4
 _FINE_NS = 10_000_000
-"""Changes below that show in more than three digits of a second."""
+"""Smaller changes need more than three decimals of a second."""
 
 
 def history(out: Console, found: Series, changes: Sequence[Change], smaller: int) -> None:
-    """A history: the figures as a small plot, then its changes, oldest first. `smaller` is how many there
-    are beside `changes`, which are smaller."""
+    """A history: the figures as a small plot, then its changes, oldest first. `smaller`: how many smaller
+    changes there are beside `changes`."""
     first, last = found.points[0], found.points[-1]
     head = f"{visible(found.about, 60)} of {visible(found.line.words, 120)}"
     out.print(Text(head), soft_wrap=True)
@@ -48,8 +48,8 @@ def _counted(found: Series) -> str:
 
 
 def plot(found: Series, width: int) -> list[Text]:
-    """The figures over time in as many columns: a dot each, or for several the median of theirs; below,
-    where they changed."""
+    """The figures over time in as many columns: each column has a dot for a figure, or for the median of
+    several; below them, marks where they changed."""
     count = len(found.points)
     wide = max(1, min(_MOST_WIDE, width // count))
     columns = min(count, width)
@@ -72,7 +72,7 @@ def plot(found: Series, width: int) -> list[Text]:
 
 
 def _marks(found: Series, of: Sequence[int], width: int, wide: int) -> list[Text]:
-    """A line that shows where figures changed, up or down."""
+    """A line with marks where figures changed, up or down."""
     if not found.changes:
         return []
     marks = Text(" " * (_LABEL + width))
@@ -124,13 +124,13 @@ def _print_changes(out: Console, found: Series, changes: Sequence[Change], small
 
 
 def short(found: Series, point: Point) -> str:
-    """The name of a point, safe to show and not longer than it has to be."""
+    """The name of a point, safe to show and no longer than needed."""
     name = visible(point.name, 120)
     return name[:_SHORT] if found.by == COMMIT else name
 
 
 def most_in(change: Change) -> str:
-    """The phase in which most of a change is, safe to show; empty where none is known."""
+    """The phase with the largest part of a change, safe to show; empty if unknown."""
     if not change.phases:
         return ""
     name, ns = change.phases[0]

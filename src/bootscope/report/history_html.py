@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 1000, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 16, 16, 34
 _MARKS = 6
 _MOST_ROWS = 2000
-"""Of the table of points: the newest."""
+"""Of the table of points: the newest ones."""
 
 
 def render(found: Series) -> str:
@@ -44,7 +44,7 @@ def render(found: Series) -> str:
 
 
 def _drawing(found: Series) -> dict[str, object]:
-    """Places in the drawing: a point for each figure, a line for each level, a mark for each change."""
+    """Positions in the drawing: a point for each figure, a line for each level, a mark for each change."""
     low, high = min(p.low_ns for p in found.points), max(p.high_ns for p in found.points)
     step = _step(max(1, high - low))
     low, high = low // step * step, (high // step + 1) * step
@@ -80,7 +80,7 @@ def _drawing(found: Series) -> dict[str, object]:
 
 
 def _step(length_ns: int) -> int:
-    """The distance between marks of an axis that long: 1, 2 or 5 times a power of ten, in ns."""
+    """The distance between marks of an axis of that length: 1, 2 or 5 times a power of ten, in ns."""
     for power in range(19):
         for factor in (1, 2, 5):
             if factor * 10**power * _MARKS >= length_ns:

@@ -36,7 +36,7 @@ from bootscope.report.runs_html import sections
 from bootscope.report.shown import ALONE, About, Shown
 from bootscope.timeline.trace import Table, Trace
 
-# In this order: each uses only what stands before it.
+# In this order: each uses only those before it.
 TIMELINE = ("format", "model", "paint", "layout", "names", "timeline", "interaction", "panel", "search")
 """The scripts of a timeline alone."""
 _SCRIPTS = (
@@ -49,7 +49,7 @@ MAX_POINTS = 100_000
 
 
 def _console(lines: Sequence[tuple[int, str, str]], begin_ns: int, total_ns: int) -> list[dict[str, object]]:
-    """Console lines, given as moment, phase and text, with the gap before each from `begin_ns` on."""
+    """Console lines, given as (time, phase, text), with the gap before each, counted from `begin_ns`."""
     before = [begin_ns, *(at_ns for at_ns, _, _ in lines)]
     return [
         {
@@ -94,7 +94,7 @@ def _provenance(v: View) -> list[tuple[str, str]]:
 
 
 def _clock(board: Board) -> tuple[str, str]:
-    """What the guest's clock passes with, and where that is from."""
+    """What advances the guest's clock, and the source of that."""
     core = clock_core_of(board)
     if core:
         return "guest's clock", f"passes with instructions and waits of core {core.name}: {core.title}"
@@ -130,7 +130,7 @@ def _boot(v: View, texts: Texts) -> dict[str, Any]:
 
 
 def _on_core(v: View) -> list[str]:
-    """What CPU time is on a core's model, and how far off that may be; nothing without one."""
+    """What CPU time means on a core's model, and how inaccurate that may be; empty without one."""
     if v.core is None:
         return []
     found = uncertainty(v.timeline, v.core)
@@ -138,7 +138,7 @@ def _on_core(v: View) -> list[str]:
 
 
 def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
-    """A boot of which there is a trace and nothing else; a recording adds to it."""
+    """A boot of which there is only a trace; a recording adds to it."""
     trace = _lean(trace)
     return {
         "title": plain(trace.title),
@@ -177,18 +177,18 @@ def _of_trace(trace: Trace, texts: Texts) -> dict[str, Any]:
 
 
 def _flames(trace: Trace) -> list[tuple[str, str]]:
-    """The flame graphs that there are: the name of their data, and their title."""
+    """The available flame graphs: the name of their data, and their title."""
     found = [("flame", "Flame graph")] if trace.stacks else []
     return [*found, *([("stalls", "Flame graph of waiting for memory")] if trace.stalls else [])]
 
 
 def _last(trace: Trace) -> str:
-    """The milestone with which the boot ended; empty where it ended otherwise."""
+    """The milestone that ended the boot; empty if it ended otherwise."""
     return next((plain(name) for name, ns in trace.known_milestones().items() if ns == trace.total_ns), "")
 
 
 def _lean(trace: Trace) -> Trace:
-    """Without the console lines of a log so long that no browser would show it; a note says so."""
+    """The trace without console lines if the log is too long for a browser; a note says so."""
     lines = sum(p.kind == "line" for p in trace.points)
     if lines <= MAX_POINTS:
         return trace
@@ -207,7 +207,7 @@ def _lines(trace: Trace) -> list[dict[str, object]]:
 
 
 def _table(table: Table) -> dict[str, object]:
-    """Figures as text; of a very long table the beginning. Lengths are shown in ms, moments in s."""
+    """Figures as text; only the beginning of a very long table. Lengths are shown in ms, moments in s."""
     rows = [
         [(_cell(cell, name), isinstance(cell, str)) for cell, name in zip(row, table.columns, strict=True)]
         for row in table.rows[:MAX_ROWS]
@@ -225,7 +225,7 @@ _MOMENTS = ("start_ns", "end_ns")
 
 
 def _heading(name: str, words: str) -> str:
-    """Words for a column, with the unit of its cells."""
+    """The words of a column's heading, with the unit of its cells."""
     if not name.endswith("_ns") or words.endswith((" s", " ms")):
         return words
     return f"{words} s" if name in _MOMENTS else f"{words} ms"
@@ -244,13 +244,13 @@ def _cell(cell: str | int | None, column: str) -> str:
 
 
 def _safe_json(value: object) -> Markup:
-    """JSON that cannot end the script element it stands in."""
+    """JSON that cannot end its script element."""
     text = msgspec.json.encode(value).decode()
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def render(boots: Sequence[View | Trace | Shown], about: About = ALONE) -> str:
-    """The report of one boot or more, recorded or only known as a trace, as one HTML document."""
+    """The report of one or more boots, recorded or known only as a trace, as one HTML document."""
     page = template(
         "report.html.j2", size=size, visible=lambda b: visible(b, 80), told=visible, data=_safe_json
     )
@@ -277,7 +277,7 @@ def render(boots: Sequence[View | Trace | Shown], about: About = ALONE) -> str:
 
 
 def _boots(shown: Sequence[Shown]) -> list[dict[str, object]]:
-    """What the template is given of each boot. Their texts stand in the data of the first, once for all."""
+    """The template's data of each boot. The texts of all boots are in the data of the first."""
     texts = Texts()
     found = [
         (each, _of_trace(each.boot, texts) if isinstance(each.boot, Trace) else _boot(each.boot, texts))
@@ -286,12 +286,12 @@ def _boots(shown: Sequence[Shown]) -> list[dict[str, object]]:
     for number, (_, boot) in enumerate(found):
         boot["data"] = _safe_json({**boot["data"], **({} if number else {"texts": list(texts.numbers)})})
     told = [{**boot, **each.told(), "leads": 0} for each, boot in found]
-    # Above all: what to do about the boot that is the last, or that stands for all of its run.
+    # At the top of the page: what to do about the last boot, or the one that stands for all of its run.
     if told[-1]["first"] and (len(told) > 1 or shown[-1].run):
         told[-1]["leads"] = len(told)
     return told
 
 
 def script(names: Sequence[str] = _SCRIPTS) -> Markup:
-    """The scripts of the page, as they stand in it."""
+    """The scripts of the page, as they are included in it."""
     return sources(*(f"{name}.js" for name in names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imported files and boots as text for a terminal. All that comes from files is untrusted."""
+"""Imported files and boots as text for a terminal. All text from files is untrusted."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from bootscope.timeline.trace import LENGTH, Table, Trace, Track
 _MISSES = 3
 _PAIRS = 6
 _BOOTS = 20
-"""Boots of an import of which it is said at once what failed in them."""
+"""Boots of an import whose failures are listed at once."""
 _INDENT = "  "
 shown = partial(visible, limit=90)
 """Text from a file, safe to show."""
 
 
 def percent(part: int, whole: int) -> str:
-    """A share that says 100 only when nothing lacks: `99.9 %`."""
+    """A share that is 100 only if nothing is missing: `99.9 %`."""
     tenths = 1000 * part // whole if whole else 1000
     return f"{tenths // 10}.{tenths % 10} %" if tenths < 1000 else "100 %"
 
 
 def formats(out: Console, readers: Iterable[Reader]) -> None:
-    """The formats there are."""
+    """The known formats."""
     table = make_table("format", "what it is", "made by")
     for reader in readers:
         table.add_row(Text(reader.name), Text(reader.title), Text(reader.made_by))
@@ -48,14 +48,14 @@ def formats(out: Console, readers: Iterable[Reader]) -> None:
 
 
 def _failure(out: Console, found: Failure, boot: str = "") -> None:
-    """What failed in a boot, with the lines that tell it."""
+    """A failure in a boot, with the lines that show it."""
     out.print(Text(f"{boot}{visible(found.words, 200)}", "bold red"), soft_wrap=True)
     for line in filter(None, (found.cause, found.line)):
         out.print(Text(f"{_INDENT}{visible(line, 200)}", "red"), soft_wrap=True)
 
 
 def failures(out: Console, u: Understood) -> None:
-    """What failed in the boots, the first few of them."""
+    """The failures in the boots, the first few of them."""
     for number, logs in enumerate(u.logs()[:_BOOTS], 1):
         found = u.trace(number, lines=False).failure if any(map(may_fail, logs)) else None
         if found:
@@ -63,7 +63,7 @@ def failures(out: Console, u: Understood) -> None:
 
 
 def understood(out: Console, u: Understood) -> None:
-    """What became of the files: a block for each, then how they belong together."""
+    """The result of importing the files: a block for each, then how they were joined."""
     for file in u.files:
         _file(out, file)
     _left_out(out, u.left_out)
@@ -130,7 +130,7 @@ def _join(out: Console, u: Understood) -> None:
         out.print()
     if u.boots > 1:
         out.print(Text(f"{u.boots} boots, shown side by side", "bold"))
-        # Ten files of one boot each are 45 pairs, all for the same reason.
+        # Ten files of one boot each have 45 pairs, all refused for the same reason.
         for refusal in u.joined.refusals[:_PAIRS]:
             out.print(Text(f"{_INDENT}{refusal_words(u.read, refusal)}", "yellow"), soft_wrap=True)
         more = len(u.joined.refusals) - _PAIRS
@@ -179,7 +179,7 @@ def _phases(out: Console, trace: Trace) -> None:
 
 
 def _phase_table(track: Track, trace: Trace, width: int) -> FittedTable:
-    """The phases with bars of up to `width` cells; without bars for 0."""
+    """The phases with bars of up to `width` cells; without bars if 0."""
     table = make_table()
     table.add_column(Text(shown(track.title)))
     for column in ("start s", "length s", "share"):

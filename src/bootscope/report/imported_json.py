@@ -17,7 +17,7 @@ from bootscope.timeline.failure import Failure
 from bootscope.timeline.trace import LENGTH, Table, Trace
 
 MISSED = 1000
-"""Of the lines that were not understood, so many are listed; `lines_missed` counts them all."""
+"""How many of the lines that were not understood are listed; `lines_missed` counts them all."""
 
 
 def formats(readers: tuple[Reader, ...]) -> dict[str, object]:
@@ -81,7 +81,7 @@ def _link(u: Understood, found: Link) -> dict[str, object]:
 
 
 def trace(u: Understood, number: int) -> dict[str, object]:
-    """A boot in short."""
+    """A boot, summarised."""
     t = u.trace(number, lines=False, tracks=False)
     return {
         "boot": number,
@@ -110,7 +110,7 @@ def trace(u: Understood, number: int) -> dict[str, object]:
 
 
 def _failure(found: Failure) -> dict[str, object]:
-    """What failed; its texts are a board's."""
+    """A failure; its texts come from a board."""
     texts = {name: visible(getattr(found, name)) for name in ("words", "line", "cause", "phase")}
     return {**fields(found, "kind", "at_ns", "earliest", "ends", "after"), **texts}
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def fields(found: object, *names: str) -> dict[str, object]:
-    """Those attributes of a record that the JSON calls by their own names."""
+    """The attributes of a record that have the same names in the JSON."""
     return {name: getattr(found, name) for name in names}
 
 
 def silences(found: Iterable[Silence]) -> list[dict[str, object]]:
-    """Stretches in which the console said nothing."""
+    """Stretches in which the console was silent."""
     return [
         {
             **fields(s, "start_ns", "end_ns"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU time on the model of a core, in words and as a document: instructions, and waiting for memory."""
+"""CPU time on the model of a core, in words and as JSON: instructions, and waiting for memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bootscope.timeline.model import Phase, Timeline
 
 
 def cpu_words(tl: Timeline) -> str:
-    """What CPU time is on a core, over the whole boot."""
+    """The parts of CPU time on a core, over the whole boot."""
     cpu = sum(phase.cpu_ns for phase in tl.phases)
     memory = sum(phase.memory_ns or 0 for phase in tl.phases)
     return (
@@ -17,7 +17,7 @@ def cpu_words(tl: Timeline) -> str:
 
 
 def split_document(before: Timeline, after: Timeline) -> list[dict[str, object]]:
-    """Issue and memory of each phase, on a core as it is and as it would be; in ns."""
+    """Issue and memory time of each phase, on a core as it is and with changes; in ns."""
     changed = {phase.name: phase for phase in after.phases}
     return [_split(phase, changed[phase.name]) for phase in before.phases if phase.name in changed]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots over each other for the report's page: their phases on one scale, and how the first total becomes the
-last. Places are percent of a drawing's width. Texts may come from a board; the template escapes them."""
+"""Boots drawn over each other for the report's page: their phases on one scale, and how the first total
+becomes the last. Positions are percent of a drawing's width. Texts may come from a board; the template
+escapes them."""
 
 from __future__ import annotations
 
@@ -14,24 +15,24 @@ from bootscope.export.text import plain
 from bootscope.timeline.trace import LENGTH, Trace
 
 MOST = 40
-"""How many boots one picture holds."""
+"""How many boots one picture shows at most."""
 _COLOURS = 12
-"""Those of overlay.css: boots of two boards over each other may have eleven phases."""
+"""The colours of overlay.css: the boots of two boards together may have eleven phases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A boot as the overlay has it: its phases as (name, start ns, end ns), and the milestones' ns."""
+    """A boot in the overlay: its phases as (name, start ns, end ns), and the milestones' ns."""
 
     name: str
     total_ns: int
     phases: tuple[tuple[str, int, int], ...]
     bounded: frozenset[str] = frozenset()
-    """The phases of whose length only a bound is known: nobody knows by how much they changed."""
+    """The phases for whose length only a bound is known, so that their change is unknown."""
 
 
 def bar_of(name: str, boot: View | Trace) -> Bar | None:
-    """A boot's bar; None where its log has no clock, or tells only the least time that it took."""
+    """A boot's bar; None if its log has no clock, or gives only a lower bound of its time."""
     if isinstance(boot, View):
         found = tuple((p.name, p.start_ns, p.end_ns) for p in boot.timeline.phases)
         return Bar(plain(name), boot.timeline.total_ns, found)
@@ -44,7 +45,7 @@ def bar_of(name: str, boot: View | Trace) -> Bar | None:
 
 
 def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
-    """What the page shows of two or more boots; None where fewer have a known length."""
+    """The page's data for two or more boots; None if fewer than two have a known length."""
     known = [bar for bar in bars if bar][:MOST]
     if len(known) < 2:
         return None
@@ -59,13 +60,13 @@ def overlay(bars: Sequence[Bar | None]) -> dict[str, object] | None:
             known[0].total_ns, steps_between(known), known[1].name if len(known) == 2 else "the last"
         ),
         "by": "phase" if len(known) == 2 else "boot",
-        # Of two there is a table that compares them.
+        # Two boots have a table of their own that compares them.
         "beside": _beside(known, names) if len(known) > 2 else [],
     }
 
 
 def _beside(known: Sequence[Bar], names: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """The length of each phase in each boot, and the totals, in s; that only a bound is known is said."""
+    """The length of each phase in each boot, and the totals, in s; phases with only a bound say so."""
     rows = []
     for name in names:
         cells = []
@@ -92,8 +93,8 @@ def _row(bar: Bar, before: Bar | None, whole_ns: int, colour: dict[str, int]) ->
 
 
 def steps_between(known: Sequence[Bar]) -> list[tuple[str, int]]:
-    """What makes the total of the first boot that of the last, with its change in ns: of two boots each
-    phase and what no phase holds, of more each boot after the first."""
+    """What leads from the total of the first boot to that of the last, each with its change in ns: for two
+    boots the phases and the time outside of phases, for more the boots after the first."""
     if len(known) != 2:
         return [(b.name, b.total_ns - a.total_ns) for a, b in pairwise(known)]
     a, b = (_lengths(bar) for bar in known)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a page that are carried compressed until they are wanted: all boots but the first.
+"""Parts of a page that stay compressed until they are needed: all boots but the first.
 
-A part is gzip as base64 in a script element that no browser runs; packed.js unpacks it by what browsers have
-(https://compression.spec.whatwg.org/). Equal parts are carried once.
+A part is gzip as base64 in a script element that no browser runs; packed.js unpacks it with the browser's own
+means (https://compression.spec.whatwg.org/). Equal parts are stored once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Packed:
-    """`text` is base64; empty where the part is the same as that of boot number `same`."""
+    """`text` is base64; empty if the part is the same as that of boot number `same`."""
 
     text: str
     same: int = 0
@@ -22,7 +22,7 @@ class Packed:
 
 @dataclass
 class Packer:
-    """Packs the parts of one page; a part must be as it stands in the page, escaped."""
+    """Packs the parts of one page; a part must already be escaped as it is in the page."""
 
     _known: dict[str, int] = field(default_factory=dict)
 
@@ -31,5 +31,5 @@ class Packer:
         same = self._known.setdefault(part, boot)
         if same != boot:
             return Packed("", same)
-        # No time in the header: the same page is the same bytes.
+        # No time in the header: equal pages have equal bytes.
         return Packed(base64.b64encode(gzip.compress(part.encode(), 9, mtime=0)).decode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all HTML pages share: templates that escape everything, and their styles."""
+"""What all HTML pages share: escaping templates, and their styles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def template(name: str, folder: Path = _TEMPLATES, **filters: Callable[..., str]) -> jinja2.Template:
-    """A template that escapes what is put in and fails for what is missing; times by `seconds` and `span`.
-    It may include those of the report."""
+    """A template that escapes what is inserted and fails if a value is missing; it formats times with
+    `seconds` and `span`. It may include the report's templates."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([folder, _TEMPLATES]),
         autoescape=True,
@@ -29,5 +29,5 @@ def template(name: str, folder: Path = _TEMPLATES, **filters: Callable[..., str]
 
 
 def sources(*names: str) -> Markup:
-    """Our own styles or scripts, one after the other, as they are."""
+    """Our own styles or scripts, concatenated, unescaped."""
     return Markup("".join((_TEMPLATES / name).read_text() for name in names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What published tables came to here, in words: for the terminal and for docs/reproduced.md."""
+"""Published tables beside our own results, in words: for the terminal and for docs/reproduced.md."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bootscope.published.tables import Compared, Table
 from bootscope.techniques.model import DOCUMENTS, figures
 
 HEADINGS = ("row", "what", "published", "change", "here", "change", "")
-"""Of the cells of a pair."""
+"""Headings of the cells of a pair."""
 _KINDS = dict(zip(SPLIT, ("CPU", "card", "console", "idle", "ROM"), strict=True))
 _LEAST = 0.1
-"""Part of a change below which a kind of time is not told."""
+"""A kind of time with less than this part of the largest change is omitted."""
 
 
 def cells(table: Table, pair: Pair) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def split(pair: Pair) -> str:
 
 
 def summary(table: Table, found: Sequence[Pair], columns: Iterable[Order]) -> str:
-    """How much of a table agrees, in a line: times, copies and sizes apart."""
+    """How much of a table agrees, in one line: times, copies and sizes separately."""
     scores = tallied(found)
     told = [f"{scores[kind].words} {kind} agree" for kind in Compared if scores[kind].compared]
     boards = {order.board for order in columns}
@@ -95,12 +95,12 @@ class Tally:
         return f"{self.agree} of {self.compared}"
 
     def plus(self, other: Tally) -> Tally:
-        """Both together."""
+        """The sum of both."""
         return Tally(self.compared + other.compared, self.agree + other.agree)
 
 
 def tallied(found: Iterable[Pair]) -> dict[Compared, Tally]:
-    """What agrees of the figures, by what they are counted as; each kind is there."""
+    """How many figures agree, by kind; every kind has an entry."""
     tallies = dict.fromkeys(Compared, Tally())
     for pair in found:
         one = Tally(1, int(pair.verdict is Verdict.AGREES))
@@ -109,12 +109,12 @@ def tallied(found: Iterable[Pair]) -> dict[Compared, Tally]:
 
 
 def score(table: Table, found: Result | None) -> dict[Compared, Tally]:
-    """What agrees of a table's figures, by what they are counted as."""
+    """How many of a table's figures agree, by kind."""
     return tallied(pairs(table, found or Result(table.id, "", "", {}, {})))
 
 
 def published_on(table: Table) -> list[str]:
-    """Where the figures of a table come from: document, board, kernel."""
+    """The sources of a table's figures: document, board, kernel."""
     found: dict[str, None] = {}
     for figure in (figures()[name] for name in table.figure_ids()):
         kernel = figure.kernel_version and f"Linux {figure.kernel_version}"
@@ -124,12 +124,12 @@ def published_on(table: Table) -> list[str]:
 
 
 def run_on(here: Mapping[str, str]) -> str:
-    """On what something was run here: by what it is of (see `here_of`)."""
+    """What something was run on here, in words (see `here_of`)."""
     return "; ".join(
         text if name in ("board", "cpu", "card") else f"{name} {text}" for name, text in here.items()
     )
 
 
 def one_line(text: str) -> str:
-    """Text of a TOML file on one line."""
+    """Text of a TOML file, on one line."""
     return " ".join(text.split())

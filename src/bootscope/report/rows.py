@@ -18,7 +18,7 @@ _TEXT_WIDTH = {
     "started_by": 32,
 }  # fmt: skip
 _RIGHT = ("ns", "change", "at", "bytes", "count", "share")
-# Table -> columns that go first, in this order, where a terminal has no room for all.
+# Table -> columns that are dropped first, in this order, when a terminal is too narrow.
 _SPARE = {
     "initcalls": ("level", "task", "storage_ns", "waiting_ns", "console_ns", "start_ns"),
     "processes": ("pid", "runnable_ns", "waiting_ns", "start_ns", "life_ns", "storage_ns", "console_ns"),
@@ -29,15 +29,15 @@ _SPARE = {
     "waits": ("longest_ns", "start_ns", "phase"),
     "critical-path": ("steps", "console_ns", "storage_ns", "cpu_ns", "phase"),
 }
-# Texts of few letters that are of no use when a narrow terminal cuts them.
+# Short texts that are useless if a narrow terminal cuts them.
 _WHOLE = ("phase", "how", "kind", "level", "direction")
-# Texts of which one line says enough: what a console printed, and by whom.
+# Texts of which one line is enough: what a console printed, and who printed it.
 _ONE_LINE = {"console": ("text", "who"), "writers": ("who",)}
 _EMPTY = ("", 0, None)
 
 
 def show(out: Console, rows: Rows, top: int) -> None:
-    """Prints the first `top` rows with a heading, and how many there are."""
+    """Prints the first `top` rows with a heading, and the number of all rows."""
     columns = [c for c in rows.columns if any(row.get(c.key) not in _EMPTY for row in rows.rows)]
     unit = "; times in ms" if any(c.kind == "ns" and not c.title.endswith(" ms") for c in columns) else ""
     out.print(Text(visible(rows.title), "bold"), Text(f"({rows.order}{unit})", "dim"))
@@ -58,7 +58,7 @@ def show(out: Console, rows: Rows, top: int) -> None:
 
 
 def _print_left(out: Console, rows: Rows, shown: int) -> None:
-    """How many rows there are beside those that were shown."""
+    """How many rows there are beyond those shown."""
     left = len(rows.rows) - shown
     words = f"... and {left} more"
     if rows.weight:
@@ -69,7 +69,7 @@ def _print_left(out: Console, rows: Rows, shown: int) -> None:
 
 
 def _answers(rows: Rows) -> Iterator[str]:
-    """What a view was asked for, where no single row says it."""
+    """The answers of a view that no single row gives."""
     sums = rows.sums
     if sums.get("floor_ns"):
         times = f"{sums['today_ns'] / sums['floor_ns']:.1f} times as long"

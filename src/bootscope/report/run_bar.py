@@ -16,8 +16,8 @@ NOTE = (
 
 
 def of_run(run: SampleSet) -> Bar | None:
-    """A run's bar, with the phases that all its complete boots have; None where these have no zero or goal in
-    common. By what the medians of phases are longer than the median of the whole, the last is cut."""
+    """A run's bar, with the phases that all its complete boots have; None if these have no common zero or
+    goal. If the medians of the phases add up to more than the median of the whole, the last phase is cut."""
     ground = common_zero((run,))
     boots = ground.sets[0]
     whole = boots.values(goal((boots,)))

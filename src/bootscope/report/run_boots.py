@@ -17,8 +17,8 @@ _MOST_FAILED = 5
 
 
 def described(boots: SampleSet) -> list[tuple[Quantity, Description]]:
-    """What each quantity that at least two complete boots have is like: milestones by time, then phases in
-    the order of the boot."""
+    """The description of each quantity that at least two complete boots have: milestones by time, then phases
+    in the order of the boot."""
     found = [(q, boots.values(q)) for q in boots.quantities()]
     told = [(q, describe(values, boots.step_ns)) for q, values in found if len(values) > 1]
     milestones = [item for item in told if item[0].kind == MILESTONE]
@@ -29,7 +29,7 @@ def described(boots: SampleSet) -> list[tuple[Quantity, Description]]:
 
 
 def show(out: Console, boots: SampleSet) -> None:
-    """How the boots of a run went; nothing for a run of one boot."""
+    """The outcome of a run's boots; nothing for a run of one boot."""
     if len(boots.boots) < 2:
         return
     out.print(Text(f"{boots.run_id}: {len(boots.complete)} of {len(boots.boots)} boots completed", "bold"))

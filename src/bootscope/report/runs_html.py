@@ -2,7 +2,7 @@
 """Runs of several boots for the report's page: a dot for each boot, median and interval, phases as boxes, and
 two runs beside each other.
 
-Texts are of targets or files: they go through :func:`named`, and through the template's escaping.
+Texts come from targets or files: they go through :func:`named`, and through the template's escaping.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from bootscope.statistics.describe import LEAST_PERCENT, Description, describe, 
 from bootscope.statistics.shift import CONFIDENCE
 
 _MARGIN = 0.06
-"""Of a scale, on both sides of what is on it."""
+"""Part of a scale that is left free on both sides."""
 _MOST_DOTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """From times in ns to places in percent of a drawing's width."""
+    """Maps times in ns to positions in percent of a drawing's width."""
 
     low_ns: int
     high_ns: int
 
     def at(self, ns: int) -> float:
-        """The place of a time."""
+        """The position of a time."""
         length = max(1, self.high_ns - self.low_ns)
         return round(100 * (_MARGIN + (1 - 2 * _MARGIN) * (ns - self.low_ns) / length), 2)
 
@@ -45,7 +45,7 @@ class _Scale:
 
 
 def sections(runs: Sequence[SampleSet]) -> list[dict[str, object]]:
-    """What the page shows of each run, on one scale of time for all."""
+    """The page's data for each run, on one scale of time for all."""
     grounds = [common_zero((each,)) for each in runs]
     abouts = [goal(ground.sets) for ground in grounds]
     values = [ground.sets[0].values(about) for ground, about in zip(grounds, abouts, strict=True)]
@@ -107,7 +107,7 @@ def _dots(boots: SampleSet, scale: _Scale, described: Description) -> list[dict[
 
 
 def _boxes(boots: SampleSet) -> list[dict[str, object]]:
-    """The phases: low end, lower quartile, median, upper quartile, high end, each on a scale of its own."""
+    """The phases: minimum, lower quartile, median, upper quartile, maximum, each phase on its own scale."""
     phases = [q for q in boots.quantities() if q.kind == PHASE]
     told = [(q, describe(boots.values(q), boots.step_ns)) for q in phases]
     return [
@@ -128,7 +128,7 @@ def _five(d: Description) -> list[int]:
 
 
 def of_boots(found: BootComparison) -> dict[str, object]:
-    """Run B against run A, as the page shows it."""
+    """Run B against run A, for the page."""
     rows = []
     for v in (found.goal, *found.details):
         medians = [seconds(d.median_ns) if d else "-" for d in (v.a, v.b)]

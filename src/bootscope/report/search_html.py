@@ -85,7 +85,7 @@ def _account(a: Result) -> dict[str, object]:
 
 
 def _share(ns: int, whole_ns: int) -> str:
-    """A part of the first boot as a length in CSS."""
+    """A share of the first boot's time as a length in CSS."""
     return f"{100 * ns / whole_ns:.3f}%" if whole_ns else "0"
 
 
@@ -101,7 +101,7 @@ def _step(s: Step, whole_ns: int) -> dict[str, object]:
 def _state(
     name: str, went: tuple[str, ...], after: Outcome, before_ns: int, whole_ns: int
 ) -> dict[str, object]:
-    """A row of the waterfall: a bar of phases, and behind it what the step has saved."""
+    """A row of the waterfall: a bar of phases, followed by what the step has saved."""
     return {
         "name": name,
         "all": "",

@@ -19,7 +19,7 @@ _table = partial(make_table, header_style="bold")
 
 
 def show(out: Console, a: Result) -> None:
-    """Prints it: the way down, what was refused, what each is worth, phases, the floor, the list."""
+    """Prints the steps, what was refused, what each is worth, phases, the lower bound, the Pareto list."""
     _steps(out, a)
     _refused(out, a)
     _worths(out, a)
@@ -91,7 +91,7 @@ def _points(out: Console, a: Result) -> None:
 
 
 def document(a: Result) -> dict[str, object]:
-    """The fields of the document; `beside` is one like it, or null."""
+    """The fields of the document; `beside` is another such document, or null."""
     return {
         "system": a.search.bench.loaded.system.name,
         "keep": list(a.search.goal.keep),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A search on a real board, as JSON and for people."""
+"""A search on a real board, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def _worth(w: Worth[BoardVerdict]) -> dict[str, Any]:
 
 
 def show(out: Console, found: BoardResult, folder: Path | None) -> None:
-    """The same for people; `folder` is where what was accepted was written."""
+    """The same as text; `folder` is where the accepted techniques were written."""
     search = found.search
     table = make_table("=technique", ">saves", f">{CONFIDENCE} interval of the change", "")
     for e in search.experiments:
         c = e.verdict.comparison if e.verdict else None
         saving = span(e.saving_ns) if e.saving_ns is not None else "-"
-        # The interval is in the row already.
+        # The row already has the interval.
         why = e.refusal.partition(": the time changes")[0] if c else e.refusal
         said = Text("stays", "green") if e.accepted else Text(named(why, 120), "dim")
         table.add_row(short(e.techniques), saving, interval(c.goal) if c else "-", said)

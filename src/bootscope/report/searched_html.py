@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search on a real board as one HTML file that opens without a network and runs no script.
 
-Boots of a board vary, so that it shows every boot, and of every technique the interval of what it does.
-Names of milestones and messages come from targets: they go through :func:`plain`, and then through the
-template's escaping.
+Boots of a board vary, so it shows every boot, and the interval of each technique's effect. Names of
+milestones and messages come from targets: they go through :func:`plain`, and then through the template's
+escaping.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _sides(c: BootComparison) -> list[dict[str, object]]:
 
 
 def _scale(low_ns: int, high_ns: int) -> Callable[[int], str]:
-    """Where a time lies between two, as a length in CSS."""
+    """Maps a time between two others to a length in CSS."""
     width_ns = max(1, high_ns - low_ns)
     return lambda ns: f"{100 * (ns - low_ns) / width_ns:.2f}%"
 
@@ -107,18 +107,18 @@ def _worth(w: Worth[BoardVerdict]) -> dict[str, Any]:
 
 
 def _goal(found: BoardVerdict | None) -> ComparedQuantity | None:
-    """What a verdict is about; None where there can be none."""
+    """The quantity that a verdict compares; None if there is none."""
     c = found.comparison if found else None
     return c.goal if c and not c.refused else None
 
 
 def _line(text: str) -> str:
-    """What a build or a boot says, in one line."""
+    """A message of a build or a boot, on one line."""
     return plain(" ... ".join(part.strip() for part in text.splitlines() if part.strip()), MAX_REASON)
 
 
 def _with_bars(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """Rows with their intervals drawn on one scale, on which no change has its place, too."""
+    """Rows with their intervals drawn on one scale, which includes zero change."""
     shifts = [row["v"].shift for row in rows if row["v"] and row["v"].shift]
     low, high = min((0, *(s.low_ns for s in shifts))), max((0, *(s.high_ns for s in shifts)))
     place, width = _scale(low, high), _scale(0, high - low)

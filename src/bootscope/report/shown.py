@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report's page shows: boots with what their caller knows of them, and what stands above them all."""
+"""The content of a report's page: boots with what their caller knows of them, and what is above them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bootscope.timeline.trace import Table, Trace
 
 @dataclass(frozen=True)
 class Shown:
-    """A boot, recorded or only known as a trace, and what the page cannot know by itself.
+    """A boot, recorded or known only as a trace, and what the page cannot derive from it.
 
-    `which` of its run it is, in words; the `total` (s, as text) and `until` of its headline, empty for the
-    boot's own; what to do `first` (answer.py); the `consoles` of other boots of its run (consoles.py); the
-    `labels` of its run. It stands for the `run` of several boots that it is of: the page shows all of them
+    `which` boot of its run it is, in words; the `total` (s, as text) and `until` of its headline, empty for
+    the boot's own; what to do `first` (answer.py); the `consoles` of other boots of its run (consoles.py);
+    the `labels` of its run. With `run` it represents that run of several boots: the page shows all of them
     above it.
     """
 
@@ -34,7 +34,7 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """What it is called beside others. The text may come from a board."""
+        """Its name beside other boots. The text may come from a board."""
         if self.run:
             return self.run.run_id
         return (
@@ -44,7 +44,7 @@ class Shown:
         )
 
     def told(self) -> dict[str, object]:
-        """What the template is told besides, or instead of what the boot says."""
+        """Template values that add to, or replace, those of the boot."""
         headline = {"total": self.total, "until": self.until} if self.total else {}
         return {
             "which": self.which,
@@ -59,11 +59,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class About:
-    """What the page shows above its boots.
+    """The content of the page above its boots.
 
-    `compared` is the second of two boots or runs beside the first (runs_html.py); `changed` are tables of
-    what differs between two boots, function by function and the like. `home` is the address of the list of
-    runs, for a page that a server shows.
+    `compared` is the second of two boots or runs against the first (runs_html.py); `changed` are tables of
+    the differences between two boots, function by function and the like. `home` is the address of the list of
+    runs, for a page shown by a server.
     """
 
     compared: Mapping[str, object] | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A soak for people and programs: what became of each power cut."""
+"""A soak as text and as JSON: the outcome of each power cut."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bootscope.soak.states import Verdict
 
 _TOLD = {"pending": "to be recovered", "mended": "mended by fsck", "damaged": "damaged"}
 _NAMED = 3
-"""So many lost files are named; the others are counted."""
+"""How many lost files are named; the others are counted."""
 
 
 def show(out: Console, found: Soaked) -> None:
-    """Prints a soak: what became of each cut, and what that means."""
+    """Prints a soak: the outcome of each cut, and what that means."""
     plan, run = found.plan, found.run.info
     out.print(
         Text(f"soak of {run.system.name.removesuffix(SUFFIX)} on {run.board.name}, seed {plan.seed}", "bold")
@@ -50,7 +50,7 @@ def _row(number: int, cut: Cut, first_ns: int) -> Sequence[str]:
 
 
 def _words(checked: Sequence[Checked]) -> str:
-    """What is on a card, in a few words: regions that are as they were go without saying."""
+    """The state of a card, in a few words; unchanged and clean regions are omitted."""
     well = (Verdict.UNCHANGED, Verdict.CLEAN)
     told = [
         f"{one.region.name} {one.region.kind or 'unknown'}: {_state_words(one)}"
@@ -68,7 +68,7 @@ def _state_words(one: Checked) -> str:
 
 
 def _losses(found: Soaked) -> Iterator[str]:
-    """Files of the image that are gone or empty, each once: since when."""
+    """Files of the image that are gone or empty, each once, with the cut since which they are."""
     seen: set[tuple[str, str]] = set()
     cuts = [(f"cut {number}", (*cut.left, *cut.left_after)) for number, cut in enumerate(found.cuts, 1)]
     for what, checked in [("boot 1", found.left), *cuts]:
@@ -82,7 +82,7 @@ def _losses(found: Soaked) -> Iterator[str]:
 
 
 def _verdict(found: Soaked) -> Iterator[str]:
-    """What came of it, in sentences."""
+    """The overall result, in sentences."""
     until, cuts = found.run.info.until, found.cuts
     if found.reached_ns is None:
         yield f"the card as built does not reach {until}: nothing to soak"

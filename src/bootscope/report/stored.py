@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of stored runs: as the verb `report` writes it to a file, and the server shows it."""
+"""The page of stored runs, as the verb `report` writes it to a file and the server shows it."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from bootscope.runs.run import Recording, Run, run_and_boot, run_of, sample_set
 from bootscope.timeline.trace import Table, Trace
 
 CHANGES = 200
-"""Rows of each table of what changed; `bootscope compare --view` has them all."""
+"""Rows of each table of changes; `bootscope compare --view` has them all."""
 
 
 class StoredPage(NamedTuple):
-    """A page as text, and the ids of the boots on it."""
+    """A page as text, and the ids of its boots."""
 
     text: str
     boots: list[str]
 
 
 def page_of(store: Store, names: Sequence[str], home: str = "", core: Core | None = None) -> StoredPage:
-    """The page of runs or boots as they are named on the command line; `home` is the address of the list of
-    runs, where there is one; with `core`, boots as that would take them.
+    """The page of runs or boots named as on the command line; `home` is the address of the list of runs, if
+    there is one; with `core`, boots have the times they would take on it.
 
-    Raises UserError for a name of nothing, and for a boot that cannot be read, or has no counts for a core.
+    Raises UserError for an unknown name, and for a boot that cannot be read or has no counts for the core.
     """
     found = [boot_of(store, name, core) for name in names]
     sets = [_several(store, name) for name in names]
@@ -56,8 +56,8 @@ def page_of(store: Store, names: Sequence[str], home: str = "", core: Core | Non
 
 
 def boot_of(store: Store, name: str | None, core: Core | None = None) -> tuple[str, View | Trace]:
-    """The boot id of a boot named on the command line, and the boot: of an emulated board, on a `core` if
-    one is named, or as a trace."""
+    """The boot id of a boot named on the command line, and the boot: of an emulated board, on a `core` if one
+    is given, or as a trace."""
     wanted, number = run_and_boot(name)
     run_id = store.find_id(wanted)
     boot = one_boot(run_of(store, run_id), number, core)
@@ -65,7 +65,7 @@ def boot_of(store: Store, name: str | None, core: Core | None = None) -> tuple[s
 
 
 def one_boot(run: Run, number: int | None, core: Core | None) -> View | SeenBoot:
-    """A boot of a run; with `core`, as that would take it. Raises UserError where it was not emulated."""
+    """A boot of a run; with `core`, as on that core. Raises UserError if it was not emulated."""
     if isinstance(run, Recording):
         return run.boot(number, core)
     if core:
@@ -74,20 +74,20 @@ def one_boot(run: Run, number: int | None, core: Core | None) -> View | SeenBoot
 
 
 def varying(store: Store, name: str) -> SampleSet | None:
-    """The run that a name means, where that is several boots that are not all the same."""
+    """The run that a name means, if it has several boots that are not all the same."""
     boots = _several(store, name)
     return boots if boots and not boots.exact else None
 
 
 def _several(store: Store, name: str) -> SampleSet | None:
-    """The run that a name means, where that is several boots."""
+    """The run that a name means, if it has several boots."""
     wanted, number = run_and_boot(name)
     boots = sample_set(store, wanted) if number is None else None
     return boots if boots and len(boots.boots) > 1 else None
 
 
 def first_of(store: Store, boot_id: str, *, recorded: bool, core: Core | None = None) -> list[answer.Answer]:
-    """What to do first about a boot; nothing for one that an audit cannot read, or that did not end."""
+    """What to do first about a boot; empty if an audit cannot read it, or it did not complete."""
     run_id, _, number = boot_id.rpartition("/")
     try:
         found = run_audit(subject(store, Cache(cache_dir()), [boot_id], core))
@@ -97,7 +97,7 @@ def first_of(store: Store, boot_id: str, *, recorded: bool, core: Core | None = 
 
 
 def _same_boots(boots: SampleSet) -> str:
-    """Which of a run's boots are the same; those that did not come to their end are other ones."""
+    """Which of a run's boots are the same; boots that did not complete are counted apart."""
     total, ended = len(boots.boots), sum(boot.complete for boot in boots.boots)
     if ended == total:
         return f"All {total} boots of this run are the same to the nanosecond."
@@ -107,7 +107,7 @@ def _same_boots(boots: SampleSet) -> str:
 
 
 def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | None) -> Shown:
-    """A boot with what the page says of it beside its trace."""
+    """A boot with what the page shows of it beside its trace."""
     which, until = "", until_of(store, boot_id)
     if boots and boots.exact:
         which = _same_boots(boots)
@@ -140,7 +140,7 @@ def _consoles(store: Store, boots: SampleSet) -> list[dict[str, object]]:
 
 
 def until_of(store: Store, boot_id: str) -> str:
-    """What a boot of a real board was for; empty for others, and for boots that did not get there."""
+    """The milestone that a boot of a real board was for; empty for others, and if it was not reached."""
     run_id, _, number = boot_id.rpartition("/")
     run = run_of(store, run_id)
     return "" if isinstance(run, Recording) else run.boot(int(number)).until
@@ -149,7 +149,7 @@ def until_of(store: Store, boot_id: str) -> str:
 def _compared(
     store: Store, names: Sequence[str], found: Sequence[tuple[str, View | Trace]]
 ) -> dict[str, object] | None:
-    """The second of two runs beside the first; None for more or fewer, or the same one."""
+    """The second of two runs against the first; None for more or fewer runs, or for one with itself."""
     if len(found) != 2 or found[0][0] == found[1][0]:
         return None
     (id_a, a), (id_b, b) = found
@@ -160,7 +160,7 @@ def _compared(
 
 
 def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
-    """What changed between two boots of the emulated board, in each view that can be compared."""
+    """The changes between two boots of the emulated board, in each view that can be compared."""
     if len(found) != 2 or found[0][0] == found[1][0]:
         return []
     (_, a), (_, b) = found
@@ -168,6 +168,6 @@ def _changed(found: Sequence[tuple[str, View | Trace]]) -> list[Table]:
         return []
     on_core = a.core is not None and b.core is not None
     rows = (changes(name, a, b) for name in VIEWS if on_core or name != MEMORY)
-    # A table is of one view: that needs no column.
+    # A table is of one view: the column that names it is not needed.
     tables = (as_table(replace(r, columns=r.columns[1:]), CHANGES) for r in rows)
     return [table for table in tables if table]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a story came to here, in words: steps, published and own times, what differs."""
+"""A story beside our own results, in words: steps, published and own times, differences."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bootscope.published.story_results import StepResult, StoryResult
 HEADINGS = ("step", "published", "saves", "here", "saves", "same sign", "where our saving comes from")
 _KINDS = dict(zip(SPLIT, ("CPU", "card", "console", "idle", "ROM"), strict=True))
 _LEAST = 0.1
-"""Part of a saving below which a kind of time is not told."""
+"""A kind of time with less than this part of the largest change is omitted."""
 
 
 @dataclass(frozen=True)
 class ComparedStep:
-    """A step beside what came of it; `before` is what came of the last step that was done before."""
+    """A step beside its result; `before` is the result of the last step done before it."""
 
     key: str
     step: Step
@@ -29,14 +29,14 @@ class ComparedStep:
 
     @property
     def boot_change_ns(self) -> int | None:
-        """What the step changed of the boot here, below 0 for a saving; None where it was not done."""
+        """What the step changed in the boot here, in ns; below 0 for a saving; None if it was not done."""
         if not self.result or self.result.error or not self.before:
             return None
         return self.result.total_ns - self.before.total_ns
 
     @property
     def own_change_ns(self) -> int | None:
-        """What it changed here of what the published figure is of: of the boot, or of functions in it."""
+        """Its change here of what the published figure is of: the boot, or functions in it."""
         if not self.step.functions:
             return self.boot_change_ns
         if self.boot_change_ns is None or not self.result or not self.before:
@@ -45,9 +45,9 @@ class ComparedStep:
 
     @property
     def same_sign(self) -> bool | None:
-        """Whether it saves here as it did there; None where one of the two is not known.
+        """Whether it saves here as it did there; None if one of the two is unknown.
 
-        Changes below a hundredth of the boot are none; two of these agree.
+        A change below a hundredth of the boot counts as none; two of these agree.
         """
         theirs, ours = self.step.published_change_ns, self.own_change_ns
         if theirs is None or ours is None or self.before is None:
@@ -59,14 +59,14 @@ class ComparedStep:
 
 
 def functions_ns(step: Step, result: StepResult) -> int:
-    """What the functions took together that a step's published figure is of."""
+    """The total time here of the functions that a step's published figure is of."""
     return sum(result.functions_ns[name] for name in step.functions)
 
 
 @dataclass(frozen=True)
 class Score:
-    """A story as a whole. `ratio` is how many times shorter the boot became, there by the steps that were
-    done here too; None where no total was published."""
+    """A story as a whole. The ratios are how many times shorter the boot became; `published_ratio` counts
+    only the steps that were done here too, and is None if no total was published."""
 
     compared: int
     same: int
@@ -77,14 +77,14 @@ class Score:
 
     @property
     def apart(self) -> float | None:
-        """How far the two ratios are apart, as a factor of 1 or more."""
+        """How far apart the two ratios are, as a factor of 1 or more."""
         if self.published_ratio is None:
             return None
         return max(self.own_ratio, self.published_ratio) / min(self.own_ratio, self.published_ratio)
 
 
 def steps(s: Story, found: StoryResult) -> list[ComparedStep]:
-    """The steps of a story with what came of them, in order."""
+    """The steps of a story with their results, in order."""
     told, before = [], found.steps.get(START)
     for key, step in s.steps.items():
         result = found.steps.get(key)
@@ -94,7 +94,7 @@ def steps(s: Story, found: StoryResult) -> list[ComparedStep]:
 
 
 def score(s: Story, found: StoryResult) -> Score:
-    """How a story came out as a whole."""
+    """The result of a story as a whole."""
     told, start = steps(s, found), found.steps[START]
     done = [one for one in told if one.boot_change_ns is not None]
     signs = [one.same_sign for one in done if one.same_sign is not None]
@@ -107,7 +107,7 @@ def score(s: Story, found: StoryResult) -> Score:
 
 
 def summary(s: Story, found: StoryResult) -> str:
-    """How a story came out, in a line."""
+    """The result of a story, in one line."""
     whole = score(s, found)
     text = f"{whole.done} of {whole.steps} steps done here; {whole.same} of {whole.compared} signs agree"
     text += f"; {whole.own_ratio:.2f} times shorter here"
@@ -137,8 +137,8 @@ def first_cells(s: Story, found: StoryResult) -> tuple[str, ...]:
 
 
 def split(one: ComparedStep) -> str:
-    """Where our own change comes from, largest first: `CPU -1.012 s, card +52.0 ms`; where functions are
-    compared, what these took before and after, and what went into that of the boot."""
+    """Where our own change comes from, largest first: `CPU -1.012 s, card +52.0 ms`; if functions are
+    compared, their time before and after, and the parts of the boot's change."""
     if not one.result or not one.before:
         return ""
     if one.step.functions:
@@ -159,7 +159,7 @@ def _kinds(before: StepResult, after: StepResult) -> str:
 
 
 def phases(s: Story, found: StoryResult) -> Iterator[tuple[str, ...]]:
-    """The lengths of the phases after each step that was done: a heading, then a row for each."""
+    """The lengths of the phases after each completed step: a heading, then a row for each."""
     done = {"the first boot": found.steps[START]}
     done |= {one.step.title: one.result for one in steps(s, found) if one.result and not one.result.error}
     names = list(dict.fromkeys(name for result in done.values() for name in result.phases_ns))

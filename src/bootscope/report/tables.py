@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables for terminals of any width: a figure is shown whole, or its column is left out and named.
 
-Texts are wrapped between words, headings too; those of a cut column stay in one line and end in `…`. Where
-the rest still has no room, whole columns go: first those that a table calls spare, in that order, then from
-the right. The first column stays.
+Texts are wrapped between words, headings too; those of a cut column stay on one line and end in `…`. If the
+rest still does not fit, whole columns are dropped: first those in `spare`, in that order, then from the
+right. The first column stays.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from rich.text import Text
 
 _GAP = 2
 _LEAST_TEXT, _MOST_WORD, _MOST_NAME, _LEAST_CUT = 16, 24, 34, 38
-"""A text gets so many cells at least, and more for a word up to so many; one that is cut the last, or
-three fifths of the terminal."""
+"""Widths in cells: the least of a text; up to how much it grows for a long word, and in the first column; the
+least of a cut text, unless three fifths of the terminal are more."""
 _WIDEST = 10_000
 
 
 class FittedTable(Table):
-    """A table without lines that fits its terminal. `spare` are headings; the first of them goes first."""
+    """A table without lines that fits its terminal. `spare` are headings of columns to drop, in order."""
 
     def __init__(self, spare: Sequence[str], header_style: str, *, show_header: bool = True) -> None:
         super().__init__(box=None, pad_edge=False, header_style=header_style, show_header=show_header)
         self._spare = tuple(spare)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The columns that have room, and a line about those that have none."""
+        """The columns that fit, and a line that names those that do not."""
         kept = list(range(len(self.columns)))
         needs = [self._needed(console, options, at) for at in range(len(self.columns))]
         gone: list[str] = []
@@ -52,12 +52,12 @@ class FittedTable(Table):
             yield Text(text, "dim")
 
     def _needed(self, console: Console, options: ConsoleOptions, at: int) -> Measurement:
-        # The first column has the name of what a row is about.
+        # The first column has the name of the row's subject.
         word = _MOST_WORD if at else _MOST_NAME
         return _needed(console, options, self.columns[at], self.show_header, word)
 
     def _goes_first(self) -> list[int]:
-        """The columns in the order in which they are left out; without the first, which stays."""
+        """The columns in the order in which they are dropped; without the first, which stays."""
         names = [_plain(column.header) for column in self.columns]
         named = [names.index(name) for name in self._spare if name in names]
         return [*named, *(at for at in range(len(names) - 1, 0, -1) if at not in named)]
@@ -66,7 +66,7 @@ class FittedTable(Table):
         made = Table(box=None, pad_edge=False, header_style=self.header_style, show_header=self.show_header)
         for at, width in zip(kept, widths, strict=True):
             column = self.columns[at]
-            # Where not even the first column has room, it goes on in the next line.
+            # If not even the first column fits, it is wrapped.
             made.add_column(
                 column.header,
                 justify=column.justify,
@@ -88,7 +88,7 @@ def _is_cut(column: Column) -> bool:
 
 
 def _cut(cell: RenderableType, width: int) -> RenderableType:
-    """A text of at most so many cells; it is not cut within a figure."""
+    """A text of at most `width` cells; a figure is dropped rather than cut."""
     if not isinstance(cell, Text) or cell.cell_len <= width:
         return cell
     kept = cell.plain[: width - 1]
@@ -108,14 +108,14 @@ def _plain(header: RenderableType) -> str:
 def _needed(
     console: Console, options: ConsoleOptions, column: Column, show_header: bool, most_word: int
 ) -> Measurement:
-    """What a column needs: at least to be whole, and at most so that nothing of it is wrapped."""
+    """A column's widths: the least that keeps it readable, and the most it can use, where nothing wraps."""
     wide = options.update(max_width=_WIDEST)
     cells = [Measurement.get(console, wide, cell) for cell in column.cells]
     longest, word = max((m.maximum for m in cells), default=0), max((m.minimum for m in cells), default=0)
     head = Measurement.get(console, wide, column.header) if show_header else Measurement(0, 0)
-    # What must not be wrapped is no_wrap; a right-aligned column holds figures.
+    # no_wrap columns must not be wrapped; right-aligned columns hold figures.
     if _is_cut(column):
-        # A message that is read as far as possible is worth more than what else is known of it.
+        # A message readable as far as possible is worth more than the other columns.
         least = min(longest, max(_LEAST_CUT, options.max_width * 3 // 5))
     elif column.no_wrap or column.justify == "right":
         least = longest
@@ -125,8 +125,7 @@ def _needed(
 
 
 def _shared(needs: Sequence[Measurement], width: int) -> list[int]:
-    """The widths of columns: each what it needs at least, and an equal share of what is left as far as it
-    needs more."""
+    """The widths of columns: each its minimum, and an equal share of the rest up to its maximum."""
     found = [need.minimum for need in needs]
     left = max(0, width - _sum(found))
     wanting = sorted(range(len(needs)), key=lambda at: needs[at].span)
@@ -140,9 +139,9 @@ def _shared(needs: Sequence[Measurement], width: int) -> list[int]:
 def make_table(
     *columns: str, spare: Sequence[str] = (), header_style: str = "dim", show_header: bool = True
 ) -> FittedTable:
-    """A table without lines. Columns that begin with '>' are right-aligned and never wrapped, those that
-    begin with '=' not wrapped, with '<' cut at their end; the others hold texts. `spare` are the headings of
-    those that go first where there is no room."""
+    """A table without lines. Columns that begin with '>' are right-aligned and never wrapped, with '=' not
+    wrapped, with '<' cut at their end; the others hold texts. `spare` are the headings of those to drop first
+    when there is no room."""
     table = FittedTable(spare, header_style, show_header=show_header)
     for column in columns:
         right, whole = column.startswith(">"), column.startswith((">", "="))

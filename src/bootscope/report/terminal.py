@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 KINDS = ("cpu", "storage", "console", "idle", "fixed")
 COLOURS = {"cpu": "blue", "storage": "magenta", "console": "yellow", "idle": "bright_black", "fixed": "white"}
-# Without colours the kinds must still differ.
+# The kinds must differ without colours, too.
 GLYPHS = {"cpu": "█", "storage": "▓", "console": "▒", "idle": "░", "fixed": "·"}
 BAR_CELLS = 30
 _SHORTEST_BAR = 8
 _BESIDE = 70
-"""Cells of a terminal that has room for two settings beside each other."""
+"""Width of a terminal, in cells, from which two settings fit beside each other."""
 _GAP = 2
 
 
@@ -50,7 +50,7 @@ def _bar(phase: Phase, longest_ns: int, width: int) -> Text:
 
 
 def bar_cells(out: Console, table: FittedTable) -> int:
-    """The cells that a terminal has for bars beside a table; 0 where they would not be readable."""
+    """The cells that a terminal has for bars beside a table; 0 if they would be unreadable."""
     taken = out.measure(table, options=out.options.update(max_width=1000)).maximum
     width = min(BAR_CELLS, out.width - taken - _GAP)
     return width if width >= _SHORTEST_BAR else 0
@@ -100,7 +100,7 @@ def _print_phases(out: Console, tl: Timeline) -> None:
 
 
 def _phases(tl: Timeline, width: int) -> FittedTable:
-    """The phases with bars of up to `width` cells; without bars for 0."""
+    """The phases with bars of up to `width` cells; without bars if 0."""
     kinds = [f">{kind}" for kind in KINDS]
     bars = ["="] if width else []
     table = make_table("=phase", ">start s", ">length s", ">share", *bars, *kinds, spare=("start s", "share"))
@@ -163,7 +163,7 @@ def _print_silences(out: Console, v: View, top: int) -> None:
 
 
 def reason_text(silence: Silence) -> Text:
-    """What usually stands in such a gap; empty if nothing is known of it."""
+    """The usual cause of such a gap; empty if unknown."""
     reason = silence.reason
     return Text(visible(reason.words, 120) if reason else "", "cyan")
 
@@ -245,7 +245,7 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
     table = make_table("difference", "A", "B")
     for d in c.differences[:top]:
         sides = _sides(d.a, d.b)
-        # One side says nothing without the other, so on a narrow terminal they stand below each other.
+        # One side is useless without the other, so a narrow terminal shows them one below the other.
         if out.width < _BESIDE:
             out.print(Text(f"{d.what}\n  A  {sides[0]}\n  B  {sides[1]}"))
         table.add_row(Text(d.what), *map(Text, sides))
@@ -256,13 +256,13 @@ def _print_differences(out: Console, c: Comparison, top: int) -> None:
 
 
 def _sides(a: str | None, b: str | None) -> tuple[str, str]:
-    """What both sides have, short."""
+    """What both sides have, abbreviated."""
     first, second = ("-" if side is None else visible(setting(side)) for side in (a, b))
     return cut_beside(first, second, 40)
 
 
 def runs(out: Console, found: Sequence[Listed]) -> None:
-    """The list of runs: what each took, in the first place."""
+    """The list of runs; a narrow terminal keeps the columns for what each took."""
     columns: dict[str, Callable[[Summary, Figure | None, Mapping[str, str]], str | Text]] = {
         "=run": lambda run, *_: Text(run.run_id),
         "=when": lambda run, *_: _when(run.created),
@@ -290,7 +290,7 @@ def _boots(run: Summary) -> str:
 
 
 def _when(created: str) -> str:
-    """The date and time at this place."""
+    """The date and time in the local time zone."""
     try:
         return f"{datetime.fromisoformat(created).astimezone():%Y-%m-%d %H:%M}"
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was tried on a real board, as text for a terminal and as JSON (docs/json.md)."""
+"""The result of `try` on a real board, as text for a terminal and as JSON (docs/json.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.statistics.shift import CONFIDENCE
 
 
 def document(found: BoardVerdict) -> dict[str, object]:
-    """The fields of `try` for a board whose boots vary."""
+    """The fields of `try --json` for a board whose boots vary."""
     c = found.comparison
     goal = c.goal if c else None
     return {
@@ -44,7 +44,7 @@ def document(found: BoardVerdict) -> dict[str, object]:
 
 
 def show(out: Console, found: BoardVerdict) -> None:
-    """The verdict for people."""
+    """The verdict as text."""
     c, words = found.comparison, found.pair.variant.words
     if c:
         _times(out, c)
@@ -96,6 +96,6 @@ def _verdict(words: str, c: BootComparison, works: bool) -> list[Text]:
 
 
 def _how(v: ComparedQuantity) -> str:
-    """How sure a change is: what it does to the time, from least to most."""
+    """The interval of a change: its effect on the time, from least to most."""
     assert v.shift
     return f"; the time changes by {interval(v)} ({CONFIDENCE} interval); p = {v.p:.2g}, {v.shift.test}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot while it runs, on a terminal, as lines and as JSON. Names of milestones are untrusted."""
+"""A boot in progress, on a terminal, as lines and as JSON. Names of milestones are untrusted."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def document(progress: Progress) -> dict[str, object]:
 
 
 class Lines:
-    """A line for each phase and milestone that is reached, and for the end of each boot."""
+    """A line for each phase and milestone reached, and for the end of each boot."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._told: set[tuple[int, str, str]] = set()
 
     def tell(self, progress: Progress) -> None:
-        """Says what is new."""
+        """Prints what is new."""
         reached = [("phase", name, ns) for name, ns in progress.phases.items()]
         reached += [("milestone", name, ns) for name, ns in progress.milestones.items()]
         for kind, name, ns in sorted(reached, key=lambda item: item[2]):
@@ -48,7 +48,7 @@ class Lines:
 
 
 class Drawn:
-    """The boot that goes on, drawn anew at each look; boots that have ended are a line each above it."""
+    """The current boot, redrawn at each look; boots that have ended are one line each above it."""
 
     def __init__(self, out: Console) -> None:
         self._live = Live(console=out, auto_refresh=False, vertical_overflow="visible")
@@ -64,7 +64,7 @@ class Drawn:
         self._live.stop()
 
     def tell(self, progress: Progress) -> None:
-        """Draws how far it is."""
+        """Draws the progress."""
         if progress.ended:
             self._live.update(Text(), refresh=True)
             self._out.print(table(progress))
@@ -76,7 +76,7 @@ class Drawn:
 
 
 def table(progress: Progress) -> FittedTable:
-    """The phases so far with their milestones; the last one goes on."""
+    """The phases so far with their milestones; the last phase is still running."""
     made = make_table("=phase", ">start s", ">length s", "milestones")
     starts = list(progress.phases.items())
     for (name, start_ns), (_, end_ns) in zip(starts, [*starts[1:], ("", progress.now_ns)], strict=True):

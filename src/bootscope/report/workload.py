@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build is to do and how far it is, in words: no more exact than it is known."""
+"""What a build has to do and how far it is, in words no more exact than the figures are."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _BOUNDS = {Bound.ABOUT: "about", Bound.AT_MOST: "at most", Bound.AT_LEAST: "at l
 def estimated(time_ns: int, bound: Bound = Bound.ABOUT) -> str:
     """A time that is only estimated: `about 14 min`, `at most 1 h 10 min`, `less than a minute`.
 
-    Empty where nothing can be said.
+    Empty if there is no estimate.
     """
     if bound == Bound.UNKNOWN:
         return ""
     if time_ns < _MINUTE_NS:
         return "" if bound == Bound.AT_LEAST else "less than a minute"
-    # Rounded so that the bound stays true.
+    # Rounded in the direction that keeps the bound true.
     extra_ns = {Bound.AT_MOST: _MINUTE_NS - 1, Bound.AT_LEAST: 0}.get(bound, _MINUTE_NS // 2)
     minutes = (time_ns + extra_ns) // _MINUTE_NS
     if minutes < 60:
         return f"{_BOUNDS[bound]} {minutes} min"
-    # Nobody knows hours to the minute.
+    # An estimate of hours is not accurate to the minute.
     extra = {Bound.AT_MOST: 9, Bound.AT_LEAST: 0}.get(bound, 5)
     hours, rest = divmod(minutes + extra, 60)
     tens = rest // 10 * 10
@@ -32,15 +32,14 @@ def estimated(time_ns: int, bound: Bound = Bound.ABOUT) -> str:
 
 
 def passed(time_ns: int) -> str:
-    """A time that has passed: `9:05`, `1:02:05`."""
+    """An elapsed time: `9:05`, `1:02:05`."""
     minutes, seconds = divmod(time_ns // 10**9, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def announced(workload: Workload) -> str:
-    """What will be built and about how long it takes, in one sentence; empty where that is nothing that
-    one waits for."""
+    """What will be built and about how long it takes, in a sentence; empty if it takes no noticeable time."""
     if not workload.programs:
         return f"will fetch {listed(workload.fetched)}" if workload.fetched else ""
     objects = f"about {workload.units:,} objects" if workload.units else ""
@@ -52,7 +51,7 @@ def announced(workload: Workload) -> str:
 
 
 def _reasons(workload: Workload) -> list[str]:
-    """Where the figures come from, as far as that is not this computer alone."""
+    """The sources of the figures, if not this computer alone."""
     elsewhere, unknown = workload.with_basis(Basis.ELSEWHERE), workload.with_basis(Basis.UNKNOWN)
     found = []
     if elsewhere:
@@ -73,7 +72,7 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def standing_parts(standing: Standing) -> list[tuple[int, str]]:
-    """How far a build is, in parts from left to right, each with how much it matters (0: most).
+    """The progress of a build, in parts from left to right, each with a priority (0: most important).
 
     The first is the step, the others are of the whole.
     """
@@ -90,7 +89,7 @@ def standing_parts(standing: Standing) -> list[tuple[int, str]]:
 
 
 def fitted(parts: list[tuple[int, str]], width: int) -> str:
-    """Parts joined by commas in at most `width` characters; what matters least goes first."""
+    """Parts joined by commas in at most `width` characters; the least important are dropped first."""
     kept = list(parts)
     while len(kept) > 1 and len(", ".join(text for _, text in kept)) > width:
         kept.remove(max(kept))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot while it is recorded: what its growing files tell so far. Nothing is written."""
+"""A boot while it is recorded: what its growing files contain so far. Nothing is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bootscope.timeline.live import Live
 
 _MOST_TEXT = 400
 _REST = 4
-"""What reading a capture again takes may be no more than one part in so many of the time."""
+"""Reading a capture again may take at most one part in so many of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Line:
 
 @dataclass(frozen=True)
 class SoFar:
-    """What is known of a boot: its lines, milestone -> ns, phases with start and end in ns, and how far it
-    has come by its own clock, in ns. `clock` says what moment 0 is, in words."""
+    """What is known of a boot: its lines, milestone -> ns, phases with start and end in ns, and the present
+    moment by its own clock, in ns. `clock` says what time 0 is, in words."""
 
     lines: tuple[Line, ...] = ()
     milestones: tuple[tuple[str, int], ...] = ()
@@ -45,17 +45,17 @@ class SoFar:
 
 
 class Growing(Protocol):
-    """A boot under way."""
+    """A boot in progress."""
 
     def look(self, *, last: bool = False) -> SoFar:
-        """What is known by now; the `last` look sees all that there is, however soon after the one before.
+        """What is known by now; the `last` look reads everything, however soon it follows the one before.
 
         Raises UserError when its files cannot be read.
         """
 
 
 def growing(store: Store, run_id: str, number: int) -> Growing:
-    """A boot of a run, while both grow. Raises UserError when the run's description cannot be read."""
+    """A boot of a run that is being recorded. Raises UserError when the run's description cannot be read."""
     run = store.runs / run_id
     folder = run / "boots" / f"{number:03}"
     if store.kind(run_id) == BOARD:
@@ -88,7 +88,7 @@ class Emulated:
 
 
 class Measured:
-    """A boot of a real board, understood anew from its capture whenever that has grown."""
+    """A boot of a real board; its capture is read anew whenever it has grown."""
 
     def __init__(self, info: MeasuredInfo, folder: Path) -> None:
         self._run = MeasuredRun(info, folder.parent.parent, ())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one figure that a boot is told by: when it reached what it was to come to, by its own clock.
+"""The one figure that sums up a boot: when it reached the milestone that it was for, by its own clock.
 
-A boot's stored message was written while it was listened to; its time counts from wherever listening began.
-What the capture itself tells is exact to the stated error, and it is what all verbs show.
+A boot's stored message was written during recording; its time counts from the beginning of recording. The
+capture itself gives a figure that is exact to the stated error, and all verbs show that one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FIGURE = re.compile(r"(?P<before> at )-?\d+\.\d{3} s(?=;|$)")
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A milestone of a boot: when it was reached, in ns from its zero, and by how much that may be off."""
+    """A milestone of a boot: when it was reached, in ns from its zero, and the error of that, in ns."""
 
     name: str
     ns: int
@@ -32,15 +32,15 @@ class Reached:
 
 
 def reached(trace: Trace, until: str) -> Reached | None:
-    """When the milestone that a boot was for was reached; None where its trace has none of that name."""
+    """When the milestone that a boot was for was reached; None if its trace has no such milestone."""
     found = [p for p in trace.points if p.kind == "milestone" and p.name == until]
     first = min(found, key=lambda point: point.at_ns, default=None)
     return Reached(first.name, first.at_ns, first.error_ns) if first else None
 
 
 def reached_in(run: MeasuredRun, number: int) -> Reached | None:
-    """The same of boot `number` (from 1) of a real board; None also where its capture cannot be read."""
-    # The readers are not loaded by who needs none.
+    """The same for boot `number` (from 1) of a real board; None also if its capture cannot be read."""
+    # The readers are loaded only where they are needed.
     from bootscope.importing.files import of_boot
 
     try:
@@ -55,7 +55,7 @@ def until_of(info: MeasuredInfo) -> str:
 
 
 def with_own_figure(run: MeasuredRun, info: BootInfo) -> BootInfo:
-    """A boot whose message tells the milestone's own figure."""
+    """A boot with the milestone's own figure in its message."""
     found = reached_in(run, info.number) if info.complete else None
     return msgspec.structs.replace(info, message=with_figure(info.message, found)) if found else info
 

@@ -27,8 +27,8 @@ MEASURED = "measured"
 
 @dataclass(frozen=True)
 class SeenBoot:
-    """Boot `number` (from 1) of `boots`; `index` is its number in what was understood. `how` it came, in a
-    word; `message` says how it ended where that is known."""
+    """Boot `number` (from 1) of `boots`; `index` is its number in what was understood. `how` it was obtained,
+    in a word; `message` says how it ended, if that is known."""
 
     run_id: str
     number: int
@@ -38,21 +38,21 @@ class SeenBoot:
     index: int
     message: str = ""
     until: str = ""
-    """The milestone that ended it; empty where none did, or nobody said which one."""
+    """The milestone that ended it; empty if none did, or it is unknown which."""
 
     @property
     def boot_id(self) -> str:
-        """How the boot is called on the command line."""
+        """The name of the boot on the command line."""
         return f"{self.run_id}/{self.number:03}"
 
     def reached(self, trace: Trace) -> Reached | None:
-        """When what the boot was for was reached, by its own trace."""
+        """When the boot reached the milestone that it was for, by its own trace."""
         return reached(trace, self.until) if self.until else None
 
     def trace(self, *, lines: bool = True) -> Trace:
         """The boot as a trace; without `lines` it has no points for console lines."""
         found = self.understood.trace(self.index, lines=lines)
-        # The files of an import have names that say something; a capture's are always the same.
+        # An import's files have meaningful names; a capture's are always the same.
         return replace(found, title=self.boot_id) if self.how == MEASURED else found
 
 
@@ -75,12 +75,12 @@ class Measured:
         return SeenBoot(self.run_id, chosen, len(boots), MEASURED, found, 1, info.message, until)
 
     def times(self) -> SampleSet:
-        """The boots; those that did not come to their end say why."""
+        """The boots; failed ones have the reason."""
         info = self.stored.info
         good = [boot.info.number for boot in self.stored.boots if boot.info.complete]
         understood = {number: of_boot(self.stored, number) for number in good}
         traces = {number: found.trace(1, lines=False) for number, found in understood.items()}
-        # What a boot was to come to may also be a text or a silence, which is no milestone of its trace.
+        # A boot may also end at a text or a silence, which is no milestone of its trace.
         until = info.until if any(info.until in trace.milestones() for trace in traces.values()) else ""
         seen = [
             _with_zero(of_trace(boot.info.boot_id, traces[n], until), understood[n])
@@ -93,7 +93,7 @@ class Measured:
         pins = edge_names(info.board.pins) if info.board.pins else {}
         names = {until, *(m.name for m in MARKERS), *info.board.milestones, *info.milestones, *pins}
         step_ns = step_of(traces.values())
-        # Phases follow from what there is to see, so that anything may be one.
+        # Phases are derived from the data, so any name may be one.
         return SampleSet(info.run_id, tuple(seen), False, until, step_ns, facts, possible=frozenset(names))
 
     def logs(self) -> list[list[Log]]:
@@ -101,21 +101,21 @@ class Measured:
         return [of_boot(self.stored, boot.info.number).logs()[0] for boot in self.stored.boots]
 
     def add_milestones(self, milestones: dict[str, str]) -> None:
-        """Writes down texts that are milestones; what was captured stays as it is."""
+        """Stores texts as milestones; the captures are not changed."""
         info = self.stored.info
         more = msgspec.structs.replace(info, milestones={**info.milestones, **milestones})
         write_json(self.stored.path / DESCRIPTION, more)
 
 
 def _with_zero(boot: BootTimes, found: Understood) -> BootTimes:
-    """A boot of a real board with what its times count from."""
+    """A boot of a real board, with the event that its times count from."""
     log, way = found.log(1)
     first_ns = way.at(log.at_ns[0]) if len(log) else None
     return replace(boot, zero=found.zero(1), first_ns=first_ns)
 
 
 class Imported:
-    """A run that was imported. Its files are read when they are asked for."""
+    """An imported run. Its files are read on demand."""
 
     exact = False
 
@@ -123,17 +123,17 @@ class Imported:
         self._store, self.run_id = store, run_id
 
     def understood(self) -> Understood:
-        """What all its files tell."""
+        """The content of all its files."""
         return of_run(self._store, self.run_id)[1]
 
     def boot(self, number: int | None) -> SeenBoot:
-        """Boot `number`, by default the first one that is whole."""
+        """Boot `number`, by default the first complete one."""
         found = self.understood()
         chosen = _checked(self.run_id, number or found.shown, found.boots)
         return SeenBoot(self.run_id, chosen, found.boots, "imported", found, chosen)
 
     def times(self) -> SampleSet:
-        """The boots, and the milestones that are in none of them."""
+        """The boots, and the milestones that none of them has."""
         info, found = of_run(self._store, self.run_id)
         numbers = range(1, found.boots + 1)
         boots = [(f"{self.run_id}/{n:03}", found.trace(n, lines=False)) for n in numbers]
@@ -152,7 +152,7 @@ class Imported:
 
 
 HeardRun = Measured | Imported
-"""A run of which consoles and files are stored."""
+"""A run that consists of stored consoles and files."""
 
 
 def _checked(run_id: str, number: int, boots: int) -> int:

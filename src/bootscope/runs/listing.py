@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of runs with what each took, which is worked out once and kept beside the recording.
+"""The list of runs with the time of each, which is computed once and stored beside the recording.
 
-runs/RUN/figure.json    what the list says of it; made again by another program, or when boots were added
+runs/RUN/figure.json    the figures for the list; computed again by another program, or when boots were added
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FIGURE = "figure.json"
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """What `boots` boots of a run took to `what`, in ns: the median and the interquartile range.
+    """The time that `boots` boots of a run took to `what`, in ns: the median and the interquartile range.
 
-    `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest of
-    those boots that reached it, in ns from the same zero; `phases` the same of their lengths. `complete`
-    is how many boots had come to their end when it was worked out, `made_by` a hash of what did it and of
-    the run's description.
+    `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest time of
+    those boots that reached it, in ns from the same zero; `phases`: the same for their lengths. `complete` is
+    how many boots were complete at the time of computing, `made_by` a hash of the program and of the run's
+    description.
     """
 
     what: str
@@ -52,7 +52,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Listed(NamedTuple):
-    """A run, and what its boots took; None where no boot completed. Labels may hold any character."""
+    """A run and its figures; None if no boot completed. Labels may contain any character."""
 
     run: Summary
     figure: Figure | None
@@ -60,15 +60,15 @@ class Listed(NamedTuple):
 
 
 def listed(store: Store, runs: Iterable[Summary], *, own: bool = False) -> list[Listed]:
-    """These runs with what they took; `own` as for :func:`figure_of`."""
+    """These runs with their figures; `own` as for :func:`figure_of`."""
     return [Listed(run, figure_of(store, run, own=own), store.labels_of(run.run_id)) for run in runs]
 
 
 def figure_of(store: Store, run: Summary, *, own: bool = False) -> Figure | None:
-    """What the boots of a run took; None where none came to its end, or that cannot be told.
+    """The figures of a run's boots; None if no boot completed, or they cannot be computed.
 
-    A run on a server has the figure of whoever recorded it; with `own`, one that this program works out, for
-    which it may be fetched. Raises ToolError where that fails.
+    A run on a server has the figures computed by whoever recorded it; with `own`, this program computes them,
+    and may have to fetch the run for that. Raises ToolError if that fails.
     """
     if not run.usable:
         return None
@@ -81,7 +81,7 @@ def figure_of(store: Store, run: Summary, *, own: bool = False) -> Figure | None
     if kept := kept_figure(store, run):
         return kept
     made = None
-    # One run that cannot be read must not hide the others.
+    # A run that cannot be read must not hide the others.
     with contextlib.suppress(BootscopeError):
         made = _made(store, run, _made_by(store.runs / run.run_id))
     if made:
@@ -98,7 +98,7 @@ def _sent_figure(store: Store, run: Summary, *, own: bool) -> Figure | None:
 
 
 def kept_figure(store: Store, run: Summary) -> Figure | None:
-    """The same where it was worked out before; None also where that takes a while."""
+    """The same if it was computed before; None also if that would take a while."""
     path = store.runs / run.run_id
     with contextlib.suppress(OSError, msgspec.MsgspecError):
         kept = msgspec.json.decode((path / FIGURE).read_bytes(), type=Figure)
@@ -109,7 +109,7 @@ def kept_figure(store: Store, run: Summary) -> Figure | None:
 
 
 def _made_by(run: Path) -> str:
-    """The program and the run's description, to which milestones may be added; empty for unknown."""
+    """A hash of the program and of the run's description, which may get milestones; empty if unknown."""
     described = [run / name for name in (RUN, MEASURED, IMPORT) if (run / name).exists()]
     program = program_id()
     with contextlib.suppress(OSError):

@@ -23,7 +23,7 @@ def times(run: StoredRun) -> SampleSet:
             boots.append(BootTimes(boot.info.boot_id, {}, False, why))
             continue
         stream = boot.info.stream_sha256 or boot.info.boot_id
-        if stream not in seen:  # boots of one stream are the same boot
+        if stream not in seen:  # boots with equal streams are the same boot
             seen[stream] = of_timeline(timeline(boot.info.boot_id, boot.records(), info))
         boots.append(BootTimes(boot.info.boot_id, seen[stream].times))
     complete = [boot.times for boot in boots if boot.complete]

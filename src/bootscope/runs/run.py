@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stored run, whatever made it: a recording of the emulator, boots of a real board, an import."""
+"""A stored run of any kind: a recording of the emulator, boots of a real board, an import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bootscope.capture.stored import BOARD, RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
 
 if TYPE_CHECKING:
-    # What works out times takes long to load.
+    # What computes times is slow to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
     from bootscope.cores.profile import Core
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def run_and_boot(name: str | None, number: int | None = None) -> tuple[str | None, int | None]:
-    """A name on the command line taken apart: `RUN` or `RUN/BOOT`; `number` where it has no BOOT.
+    """Splits a name on the command line: `RUN` or `RUN/BOOT`; the boot is `number` if the name has none.
 
-    Raises UserError for a BOOT that is no number, or not `number`.
+    Raises UserError for a BOOT that is not a number, or differs from `number`.
     """
     if not name or "/" not in name:
         return name, number
@@ -46,12 +46,12 @@ class Run(Protocol):
         """Whether its boots are all the same. Raises UserError when a boot cannot be read."""
 
     def times(self) -> SampleSet:
-        """When each of its boots reached what. Raises UserError when a boot cannot be read."""
+        """The times of all its boots. Raises UserError when a boot cannot be read."""
 
     def boot(self, number: int | None) -> View | SeenBoot:
         """Boot `number` (from 1); by default the first one that completed.
 
-        Raises UserError for a boot that is not there, or cannot be read.
+        Raises UserError for a boot that does not exist, or cannot be read.
         """
 
 
@@ -60,14 +60,14 @@ def run_of(store: Store, run_id: str) -> Recording | HeardRun:
     kind = store.kind(run_id)
     if kind == RECORDED:
         return Recording(store, store.load(run_id))
-    # The readers are not loaded for a recording.
+    # A recording need not load the readers.
     from bootscope.runs.heard import Imported, Measured
 
     return Measured(store.load_measured(run_id)) if kind == BOARD else Imported(store, run_id)
 
 
 def sample_set(store: Store, name: str | None, number: int | None = None) -> SampleSet:
-    """The boots of the run called `name`, or of them only boot `number`.
+    """The boots of the run called `name`, or only boot `number` of them.
 
     Raises UserError when there is no such run or boot, or its files are damaged.
     """
@@ -78,10 +78,10 @@ def sample_set(store: Store, name: str | None, number: int | None = None) -> Sam
 
 
 def add_milestones(store: Store, run_id: str, milestones: dict[str, str]) -> list[Missing]:
-    """Gives an imported or measured run milestones, the first lines that hold these texts, or other texts for
-    those that it has. What was captured stays as it is. Returns those that some boots do not have.
+    """Gives an imported or measured run milestones: the first lines that contain these texts, or other texts
+    for milestones that it has. The captures are not changed. Returns the milestones that some boots lack.
 
-    Raises UserError for a recording, and, with the run left as it was, for a text that no boot has.
+    Raises UserError for a recording, and for a text that no boot has; the run is not changed then.
     """
     from bootscope.readers.sought import missing
 
@@ -109,12 +109,12 @@ class Recording:
 
     @property
     def exact(self) -> bool:
-        # Boots of one stream are the same boot; only others have to be looked at.
+        # Boots with equal streams are the same boot; only others have to be compared.
         return len({boot.info.stream_sha256 for boot in self.stored.boots}) < 2 or self.times().exact
 
     def boot(self, number: int | None, core: Core | None = None) -> View:
-        """A boot, not yet looked at; with `core`, as that would take it. Raises UserError where nothing was
-        counted for its caches."""
+        """A boot, not analysed yet; with `core`, with the times it would take on that. Raises UserError if
+        its caches were not counted for the core."""
         from bootscope.analysis.views import view
 
         return view(self._store, self.stored, number, core=core)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run while another process records it: how far its boots have come, by what is written as they go on."""
+"""A run while another process records it: the progress of its boots, from the files as they grow."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from bootscope.runs.growing import Growing, SoFar, growing
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a boot has come: moments are ns of board time, from what the boot counts from.
+    """The progress of a boot: times are ns of board time, from the boot's zero.
 
-    `ended` says how it ended; empty while it goes on.
+    `ended` says how it ended; empty while it is running.
     """
 
     run_id: str
     boot: int
     now_ns: int
     phases: Mapping[str, int]
-    """Phases that were reached -> when, in order."""
+    """Phases that were reached -> their start, in order."""
     milestones: Mapping[str, int]
     ended: str = ""
 
     @property
     def phase(self) -> str:
-        """The phase that it is in; empty before the first."""
+        """The current phase; empty before the first."""
         return (list(self.phases) or [""])[-1]
 
 
@@ -53,15 +53,15 @@ class Watcher:
         self._done = 0
         self._boot: Growing | None = None
         self.over = False
-        """Whether the recording has ended, and all of it was seen."""
+        """Whether the recording has ended, and all of it was read."""
 
     def look(self) -> Iterator[Progress]:
-        """What boots have come to since the last look: those that ended, and the one that goes on."""
-        # Asked first: what is written until it ends is read all the same.
+        """The progress of boots since the last look: those that ended, and the current one."""
+        # Checked first: whatever is written before the recording ends is still read below.
         going = self._store.is_recording(self._path)
         while (folder := self._path / "boots" / f"{self._done + 1:03}").exists():
             self._boot = self._boot or growing(self._store, self.run_id, self._done + 1)
-            # How it ended is written after the rest, so it is looked for before the rest is read.
+            # The end is written last, so it is checked before the rest is read.
             ended = self._ended(folder, going)
             yield self._progress(self._boot, ended)
             if not ended:
@@ -71,7 +71,7 @@ class Watcher:
 
     def _progress(self, boot: Growing, ended: str) -> Progress:
         found = SoFar()
-        # A capture with no line in it yet is no boot.
+        # A capture without a line is not a boot yet.
         with contextlib.suppress(UserError):
             found = boot.look(last=bool(ended))
         phases = {name: start_ns for name, start_ns, _ in found.phases}

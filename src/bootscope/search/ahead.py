@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What looking ahead costs a search: work on systems that nobody asked for in the end."""
+"""What looking ahead costs a search: work on systems that the search never asked for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Ahead:
-    """Counts by the keys of systems; host time in seconds, of whoever worked on them."""
+    """Counts by the keys of systems. Host time in seconds, of whatever thread or worker did the work."""
 
     _asked: set[str] = field(default_factory=set)
     _spent_s: dict[str, float] = field(default_factory=dict)
@@ -22,12 +22,12 @@ class Ahead:
             self._asked.add(key)
 
     def spend(self, key: str, took_s: float) -> None:
-        """Somebody worked on a system for so long."""
+        """Records `took_s` seconds of work on a system."""
         with self._lock:
             self._spent_s[key] = self._spent_s.get(key, 0.0) + took_s
 
     def end(self, key: str, done: bool) -> None:
-        """That work is over; what was `done` is known from now on."""
+        """The work on a system is over; `done`: its outcome is now known."""
         with self._lock:
             if done:
                 self._done.add(key)
@@ -39,11 +39,11 @@ class Ahead:
 
     @property
     def wasted_s(self) -> float:
-        """How long."""
+        """Time spent on those systems, in seconds."""
         return sum(s for key, s in self._spent_s.items() if key not in self._asked)
 
     def line(self) -> str:
-        """All of it in a line."""
+        """All of it in one line."""
         spent_s = sum(self._spent_s.values())
         unasked = len(self._done - self._asked)
         return (

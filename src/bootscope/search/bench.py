@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench: builds a system, boots it, and keeps the recording; what it has measured it knows."""
+"""The bench: builds, boots and records systems, and does not measure again what it has measured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bootscope.emulator.standstill import Standing
 from bootscope.system.load import LoadedSystem
 
 PATIENCE_S = 7200
-"""Host time for one boot. Virtual time decides what hangs; a busy machine must not."""
+"""Host time for one boot. Virtual time decides what hangs: a busy computer must not."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class Bench:
 
     @property
     def hands(self) -> int:
-        """How many systems may be worked on at a time; 0: one build, and as many boots as one asks for."""
+        """How many systems may be worked on at once; 0: one build, and as many boots as are asked for."""
         return self.executor.hands
 
     @property
     def cache(self) -> Cache:
-        """Where the sources lie."""
+        """Where the sources are."""
         return self.runner.cache
 
     def with_limits(self, limits: Limits) -> Bench:
-        """The same bench, where boots end in other ways."""
+        """The same bench with other limits for its boots."""
         return replace(self, limits=limits)
 
     def record(self, loaded: LoadedSystem, board: Board, until: str, boots: int = 1) -> StoredRun:
@@ -73,16 +73,16 @@ class Bench:
     def measured(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> StoredRun:
         """A recording of the system, made before or made now.
 
-        A boot here is exact, so that the same images on the same board give the same recording; one that
-        did not reach its milestone is kept too, as that would be seen again.
+        Boots here are exact: the same images on the same board give the same recording. One that did not
+        reach its milestone is kept too, since it would fail in the same way again.
         """
         board = board or load_board(loaded.system.board)
         order = self._order(loaded, board, until or default_until(loaded.system), 1)
         return self.known(order) or self.boot(order)
 
     def key(self, loaded: LoadedSystem, until: str = "") -> str:
-        """A name for the boot of this system on its board, made without building anything: the same
-        for the same images, watched in the same way. Empty where a source has not been fetched yet."""
+        """A name for the boot of this system on its board, found without building anything. The same images,
+        watched in the same way, have the same name. Empty if a source has not been fetched yet."""
         build_id = self._build_id(loaded)
         if build_id == UNKNOWN:
             return ""
@@ -92,7 +92,7 @@ class Bench:
         return id_of([build_id, board, until or default_until(loaded.system), watched_by])
 
     def order(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> Order:
-        """The order to record one boot of the system, which is built for it.
+        """Builds the system and returns the order to record one boot of it.
 
         Raises UserError and ToolError as a build does.
         """
@@ -100,7 +100,7 @@ class Bench:
         return self._order(loaded, board, until or default_until(loaded.system), 1)
 
     def watched_by(self, progress: Progress, observer: Observer) -> Bench:
-        """The same bench with others who are told how it goes on."""
+        """The same bench with other receivers for its progress."""
         return replace(
             self, progress=progress, observer=observer, runner=replace(self.runner, progress=progress)
         )
@@ -115,11 +115,11 @@ class Bench:
         return source_tree(loaded, tree, self.runner, self.progress).resolve()
 
     def configured(self, loaded: LoadedSystem, tree: str) -> dict[str, str]:
-        """A tree's configuration as its Kconfig makes it. Raises ToolError when it cannot."""
+        """A tree's configuration after its Kconfig has resolved it. Raises ToolError when it cannot."""
         return configured(loaded, tree, self.runner, self.progress)
 
     def _order(self, loaded: LoadedSystem, board: Board, until: str, boots: int) -> Order:
-        # What can fail at once is tried before what takes minutes.
+        # What can fail at once comes before what takes minutes.
         self.store.check_writable()
         qemu.check(board)
         check_store_path(self.store.root)
@@ -128,17 +128,17 @@ class Bench:
         return Order(loaded.system, board, ready.built, ready.plugin, *how)
 
     def limited(self, limit_ns: int) -> Bench:
-        """The same bench, which gives a boot up after so much virtual time."""
+        """The same bench, which gives up a boot after so much virtual time."""
         return replace(self, limits=replace(self.limits, limit_ns=limit_ns))
 
     def boot(self, order: Order) -> StoredRun:
-        """Boots what was built; a boot that fails is a result too. Raises ToolError as a recording does."""
+        """Boots what was built; a failed boot is a result too. Raises ToolError as a recording does."""
         return self.store.load(self.executor.record(self.store, order, self.runner, self.observer))
 
     def count(self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, core: Core) -> None:
-        """Counts what the caches of a core make of a stored boot, by booting it again; they are kept there.
+        """Boots a stored boot again to count what the caches of a core do, and keeps the counts beside it.
 
-        Raises UserError where the system is not any more what was recorded, or the boot came to no end;
+        Raises UserError where the system differs from the recorded one or the boot did not complete;
         ToolError as a build and a counting pass do.
         """
         if not boot.info.complete:
@@ -153,9 +153,9 @@ class Bench:
     def standing(
         self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, at_ns: int, listen: str = ""
     ) -> Iterator[Standing]:
-        """A stored boot, booted again up to a virtual time, at which the machine stands still.
+        """Boots a stored boot again up to a virtual time, at which the machine is halted.
 
-        Raises UserError where the system is not any more what was recorded; ToolError as a build and
+        Raises UserError where the system differs from the recorded one; ToolError as a build and
         :func:`bootscope.emulator.standstill.standing` do.
         """
         order = self._again(run, boot, loaded, f"bootscope record {loaded.system.name}")
@@ -163,8 +163,8 @@ class Bench:
             yield machine
 
     def _again(self, run: StoredRun, boot: StoredBoot, loaded: LoadedSystem, instead: str) -> Order:
-        """The order by which a stored boot was recorded. Raises UserError where it is of another build, with
-        what to run `instead`."""
+        """The order by which a stored boot was recorded. Raises UserError if it is of another build, with
+        `instead` as the command to run."""
         order = self._order(loaded, run.info.board, run.info.until, 1)
         if order.built.build_id != run.info.build_id:
             raise UserError(
@@ -184,14 +184,15 @@ class Bench:
         return replace(order, limits=limits)
 
     def used(self, order: Order) -> contextlib.AbstractContextManager[None]:
-        """Keeps what an order boots from being thrown out of the cache meanwhile."""
+        """Keeps the files that an order boots in the cache meanwhile."""
         return self.runner.cache.use(
             [order.plugin.parent.name, *(path.name for path in order.built.results.values())]
         )
 
     def unanswered(self, loaded: LoadedSystem) -> tuple[str, ...]:
-        """Which of the milestones that a system requires it does not come to, and why; each is a boot of its
-        own that ends there, and is known the next time, unless the one before has come by it.
+        """Which of the system's required milestones it does not reach, and why. Each is a boot of its own
+        that ends there, kept for the next time; none is needed for a milestone that an earlier one has
+        passed.
 
         Raises UserError and ToolError as a build does.
         """
@@ -210,11 +211,11 @@ class Bench:
         return certain(boot, self.limits)
 
     def known(self, order: Order) -> StoredRun | None:
-        """A run of the same images on the same board, watched by the same plugin, that came to an end."""
+        """A usable run of the same images on the same board, watched by the same plugin."""
         return self._recorded(order.built.build_id, order.until, order.board, order.plugin.parent.name)
 
     def recorded(self, loaded: LoadedSystem) -> StoredRun | None:
-        """The same for a system that need not be built for it."""
+        """The same for a system, without building it."""
         build_id, board = self._build_id(loaded), load_board(loaded.system.board)
         watched_by = plugin.step().step_id({})
         until = default_until(loaded.system)
@@ -228,7 +229,7 @@ class Bench:
         for summary in reversed(self.store.summaries()):
             if (summary.build_id, summary.until) != (build_id, until):
                 continue
-            # One that is damaged is as good as none.
+            # A damaged one is as good as none.
             with contextlib.suppress(UserError):
                 run = self.store.load(summary.run_id)
                 explained = _SWITCH in run.info.watch.hooks.values() or not self.limits.explain
@@ -246,16 +247,16 @@ _SWITCH = "switch"
 
 
 def _will_do(boot: StoredBoot, limits: Limits) -> bool:
-    """Whether a boot says what is asked for now, and would end in the same way the next time."""
+    """Whether a boot has what is asked for now, and would end in the same way the next time."""
     used = limits.usage_after_ns is None or f"usage {limits.usage_after_ns} " in _watched(boot)
-    # Counts are of a boot that came to its end.
+    # Only a boot that completed has counts.
     passes = counted.kept(boot.path) if limits.timing and boot.info.complete else {}
     has = not boot.info.complete or {core.geometry_id for core in limits.timing} <= passes.keys()
     return used and has and certain(boot, limits)
 
 
 def _counted(run: StoredRun, boot: StoredBoot) -> bool:
-    """Whether a boot was counted for the core that its board names, if it names one."""
+    """Whether a boot was counted for the core that its board names; True if it names none."""
     core = core_of(run.info.board)
     return core is None or find_timing(run, boot, core) is not None
 
@@ -266,10 +267,10 @@ def _watched(boot: StoredBoot) -> str:
 
 
 def certain(boot: StoredBoot, limits: Limits) -> bool:
-    """Whether a boot would end in the same way the next time: the virtual clock decides on it."""
+    """Whether a boot would end in the same way the next time: its end depends on the virtual clock only."""
     if boot.info.ended not in (BootEnd.HANG, BootEnd.LIMIT):
         return boot.info.ended in (BootEnd.MILESTONE, BootEnd.PANIC)
-    # With higher limits it might have got there.
+    # With higher limits it might have reached its milestone.
     said = _limits_of(boot)
     return said.get("limit", 0) >= limits.limit_ns and said.get("quiet", 0) >= limits.quiet_ns
 

@@ -12,10 +12,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of taking some things away. `reason` says why that does not work; empty when it does.
+    """The result of removing some things. `reason`: why that does not work; empty when it does.
 
-    `guilty` are positions of those, among the things taken away, that the failure itself names. `final`: a
-    part of them would do no better.
+    `guilty`: positions, among the things removed, of those that the failure itself names. `final`: removing
+    only a part of them would do no better.
     """
 
     reason: str = ""
@@ -24,7 +24,7 @@ class Attempt:
 
     @property
     def works(self) -> bool:
-        """Whether it can stay so."""
+        """Whether they can stay removed."""
         return not self.reason
 
 
@@ -33,13 +33,12 @@ def _refuse(item: object, reason: str) -> None: ...
 
 @dataclass(frozen=True)
 class Bisection(Generic[T]):
-    """Takes away what can be taken away.
+    """Removes what can be removed.
 
-    `attempt` takes things away beside all that was taken away before, and leaves that so when it works.
-    `refuse` is told of each thing that must stay, and why. A part that breaks is halved as long as it is
-    `worth` it; else all of it stays. `repeats`: what broke is tried again beside more that was taken away.
-    `first_only`: stops at the first part that must stay. The order should keep together what belongs
-    together.
+    `attempt` removes things beside all that was removed before, and leaves them so when it works. `refuse` is
+    called with each thing that must stay, and why. A part that breaks is halved as long as it is `worth` it;
+    otherwise all of it stays. `repeats`: what broke is tried again after more was removed. `first_only`:
+    stops at the first part that must stay. The order should keep related things together.
     """
 
     attempt: Callable[[Sequence[T]], Attempt]
@@ -49,12 +48,12 @@ class Bisection(Generic[T]):
     first_only: bool = False
 
     def run(self, items: Sequence[T], broken: Attempt | None = None) -> bool:
-        """Returns whether a part must stay. `broken`: what came of taking these away, where that is known."""
+        """Returns whether a part must stay. `broken`: the result of removing these, where it is known."""
         if not items:
             return False
         outcome = broken or self.attempt(items)
         while outcome.guilty:
-            # The failure says whom it is about: no need to search for them.
+            # The failure names the culprits: no need to search for them.
             named = set(outcome.guilty)
             for position in sorted(named):
                 self.refuse(items[position], outcome.reason)
@@ -71,12 +70,13 @@ class Bisection(Generic[T]):
         return self._halves(items, outcome)
 
     def _halves(self, items: Sequence[T], outcome: Attempt) -> bool:
-        # An odd one goes with the first half where parts are tried again: journals know that order.
+        # Where parts are tried again, an odd one goes with the first half: journals were written in that
+        # Where parts are tried again, an odd one goes with the first half, as in existing journals.
         middle = (len(items) + self.repeats) // 2
         first, second = items[:middle], items[middle:]
         outcome_of_first = self.attempt(first)
         found = self.run(first, outcome_of_first)
         if found and self.first_only:
             return True
-        # With all of the first half gone, taking away the second is what has just been seen to break.
+        # With all of the first half removed, removing the second half is what has just failed.
         return self.run(second, outcome if outcome_of_first.works and not self.repeats else None) or found

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of a real board: two variants of a user's tree are built, put onto it in turns, and booted.
+"""The bench of a real board: two variants of a user's tree are built, deployed in turns, and booted.
 
-Boots of a board vary, so that nothing measured before will do: both are measured anew, in turns, whenever
-they are to be compared; but for a search that goes on with one that was cut off, and finds again what that
-has measured. How often they take turns depends on how long it takes to put images onto the board.
+Boots of a board vary, so earlier measurements cannot be used: both variants are measured anew, in turns, for
+each comparison. Only a search that resumes an interrupted one uses what that has measured. How often they
+take turns depends on how long it takes to put images onto the board.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _SAME_IMAGES = (
 
 
 class SameImagesError(UserError):
-    """A variant came to the same images as what it is compared with."""
+    """A variant has the same images as what it is compared with."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two variants that were measured beside each other: their runs (empty for one that was not booted), in
-    how many rounds, and how long it took to put one onto the board. `faults`: what the second one does not
-    do; `missed`: which of its changes its build did not take."""
+    """Two variants that were measured beside each other: their runs (empty for one that was not booted), the
+    number of rounds, and how long it took to put one onto the board. `faults`: what does not work in the
+    second one; `missed`: those of its changes that its build did not take."""
 
     base: Variant
     variant: Variant
@@ -62,8 +62,8 @@ class Pair:
 
 
 def rounds_for(deploy_s: float, boots: int) -> int:
-    """How often variants take turns when nobody says so: with every boot where it takes less than 10 s to put
-    images onto the board, five times at most below a minute, else not at all."""
+    """How often variants take turns by default: at every boot if it takes less than 10 s to put images onto
+    the board, at most five times below a minute, else once."""
     if deploy_s < _QUICK_S:
         return boots
     return min(boots, _SOME_ROUNDS) if deploy_s < _BEARABLE_S else 1
@@ -71,9 +71,9 @@ def rounds_for(deploy_s: float, boots: int) -> int:
 
 @dataclass
 class BoardBench:
-    """Where variants are compared. `order.boots` are made of each. `rounds`: how often they take turns, None
-    to decide that by time. `works`: the words of the owner's check; `check`: it as it was given. `memory`: of
-    comparisons that need not be measured again."""
+    """Where variants are compared. Each is booted `order.boots` times. `rounds`: how often they take turns,
+    None to decide by the time deploying takes. `works`: the words of the owner's check; `check`: the check as
+    given. `memory`: comparisons that need not be measured again."""
 
     store: Store
     shop: Workshop
@@ -84,12 +84,12 @@ class BoardBench:
     check: str = ""
     memory: Memory | None = None
     measured: int = 0
-    """Comparisons that were measured, or gone on with."""
+    """Comparisons that were measured or continued."""
     took_s: float = 0.0
-    """What it took the last time to put a variant onto the board."""
+    """How long it last took to put a variant onto the board, in s."""
 
     def __post_init__(self) -> None:
-        """Raises UserError for a board that nobody switches: it cannot be booted again and again."""
+        """Raises UserError for a board without power control: it cannot be booted repeatedly."""
         if isinstance(self.order.power, Already):
             raise UserError(
                 "to try a change, bootscope must switch the board, and no power control is configured",
@@ -118,7 +118,7 @@ class BoardBench:
 
     @property
     def forgot(self) -> bool:
-        """Whether what was to be found again is of a system that no longer exists."""
+        """Whether the measurements to resume from are all of a system that no longer exists."""
         shop = self.shop
         return (
             self.memory is not None
@@ -127,14 +127,14 @@ class BoardBench:
         )
 
     def deployed(self, variant: Variant) -> float:
-        """Puts a variant onto the board; returns what that took, or took the last time, in s."""
+        """Puts a variant onto the board; returns how long that took, or last took, in s."""
         self.took_s = self.shop.deploy(variant) or self.took_s
         return self.took_s
 
 
 @dataclass
 class _Turns:
-    """Two variants taking turns. `kept`: how their comparison stands in the memory."""
+    """Two variants taking turns. `kept`: the state of their comparison, as in the memory."""
 
     bench: BoardBench
     base: Variant
@@ -143,9 +143,9 @@ class _Turns:
     runs: dict[str, Measuring] = field(default_factory=dict)
     kept: Comparison = field(default_factory=lambda: Comparison("", ""))
     made: dict[str, int] = field(default_factory=dict)
-    """Key of a variant -> its boots that count."""
+    """Key of a variant -> how many of its boots count."""
     came: set[str] = field(default_factory=set)
-    """Keys of variants of which a boot came to its end."""
+    """Keys of variants with at least one completed boot."""
 
     def run(self) -> Pair:
         bench = self.bench
@@ -168,7 +168,8 @@ class _Turns:
         return self._pair()
 
     def _missed(self) -> tuple[str, ...]:
-        """The changes that the variant's build did not take, and the base's did or had not to."""
+        """The changes that the variant's build did not take, without those that the base's did not take
+        either."""
         shop = self.bench.shop
         there = shop.make(self.base).missed
         return tuple(line for line in shop.make(self.variant).missed if line not in there)
@@ -190,7 +191,7 @@ class _Turns:
         return Pair(self.base, self.variant, ids[0], ids[1], k.rounds, k.deploy_s, k.faults, sizes, k.missed)
 
     def _remember(self) -> None:
-        """Looks how the comparison stands. Raises what it came to, where nothing was booted."""
+        """Reads the state of the comparison. Raises its error if it ended before any boot."""
         memory, shop = self.bench.memory, self.bench.shop
         if memory is None or not shop.keeps:
             return
@@ -225,7 +226,7 @@ class _Turns:
         return changed_sizes(one, other)
 
     def _turn(self, variant: Variant, turn: Turn, rounds: int) -> tuple[str, ...]:
-        """The boots of a turn that were not made yet; returns what speaks against going on."""
+        """Makes the missing boots of a turn; returns the reasons not to go on."""
         bench, key = self.bench, variant.key
         before = self._before(variant)
         checks = turn.block == 1 and bool(bench.works) and key not in self.kept.checked
@@ -237,7 +238,8 @@ class _Turns:
         for _ in range(max(left, 1)):
             info = run.boot(bench.observer)
             if not info.complete and key not in self.came:
-                # A board may stumble once; twice in a row, and at once, is the variant.
+                # A board may fail to boot once; twice in a row, with no good boot before, is the variant's
+                # fault.
                 info = run.boot(bench.observer)
                 if not info.complete:
                     return self._does_not(variant, "boot", f"it did not boot, twice: {how_it_ended(info)}")
@@ -251,13 +253,13 @@ class _Turns:
         return ()
 
     def _before(self, variant: Variant) -> int:
-        """How many boots of a variant there are that count."""
+        """How many boots of a variant count so far."""
         key = variant.key
         if key not in self.made:
             known = self.kept.runs.get(key)
             boots = whole(self.bench.store.load_measured(known).boots) if known else ()
             self.came |= {key} if any(boot.info.complete for boot in boots) else set()
-            # The second boot of one that stumbled was made for the first.
+            # If the first boot failed, the second one replaces it.
             stumbled = len(boots) > 1 and not boots[0].info.complete
             self.made[key] = len(boots) - stumbled
         return self.made[key]
@@ -268,7 +270,7 @@ class _Turns:
 
     def _does_not(self, variant: Variant, what: str, why: str) -> tuple[str, ...]:
         if variant.key == self.base.key:
-            # Whoever goes on with this has mended it, and the boots that failed are no part of that.
+            # Whoever resumes this has repaired the base, and the failed boots do not count.
             self._keep(runs={}, checked=())
             name = self.bench.shop.tree.name
             with_them = f" with {variant.words}" if variant.specs else ""
@@ -276,7 +278,7 @@ class _Turns:
         return (why,)
 
     def _run_of(self, variant: Variant) -> Measuring:
-        """The run that a variant's boots are in."""
+        """The run that holds a variant's boots."""
         key, store, order = variant.key, self.bench.store, self.bench.order
         if key not in self.runs:
             known = self.kept.runs.get(key)
@@ -288,22 +290,22 @@ class _Turns:
 
 
 def whole(boots: Iterable[StoredBoot]) -> tuple[StoredBoot, ...]:
-    """Boots that tell of what booted: not those that the measuring itself was cut off in."""
+    """Boots that count: without those that ended because the measuring itself was cut off."""
     return tuple(
         boot
         for boot in boots
         if boot.info.ended not in (BootEnd.INTERRUPTED, BootEnd.PARTIAL)
-        # That the board cannot be reached ends the measuring only at its first boot.
+        # An unreachable board ends the measuring only at its first boot.
         and not (boot.info.ended == BootEnd.DIED and boot.info.number == 1)
     )
 
 
 def how_it_ended(info: BootInfo) -> str:
-    """How a boot ended that came to nothing."""
+    """How a failed boot ended."""
     return f"{info.ended}: {info.message} ({info.boot_id})"
 
 
 def _turns(names: tuple[str, str], rounds: int) -> tuple[Turn, ...]:
-    """The order of the turns; the base is the first, since without it nothing can be said."""
+    """The order of the turns; the base comes first, since nothing can be compared without it."""
     seed = next(s for s in count() if interleaved(names, 1, s)[0].variant == names[0])
     return interleaved(names, rounds, seed)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bench of a real board remembers: comparisons that were measured before, in the same way, of the same
-things."""
+"""What a bench of a real board remembers: comparisons that were measured before in the same way."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ from bootscope.search.journal import Comparison, Journal
 
 @dataclass
 class Memory:
-    """The memory of a search on `tree`, kept in a `journal`. With `resumed` what is there counts, without it
-    things are only added. `how`: what else decides how is measured."""
+    """The memory of a search on `tree`, kept in a `journal`. With `resumed` its entries are used; without it,
+    entries are only added. `how`: further settings that affect the measuring."""
 
     journal: Journal
     store: Store
@@ -29,7 +28,7 @@ class Memory:
     resumed: bool
 
     def comparison(self, base: Products, one: Variant, other: Variant, order: Order) -> Comparison:
-        """How the comparison of two variants stands; `base` are the images of the tree without changes."""
+        """The state of the comparison of two variants; `base` are the images of the tree without changes."""
         system = id_of(base.hashes)
         key = id_of([system, self._measured_how(order), _content(one), _content(other)])
         kept = self.journal.comparisons.get(key) if self.resumed else None
@@ -38,7 +37,7 @@ class Memory:
         return kept if kept and there else Comparison(key, system)
 
     def knows_only_others(self, base: Products) -> bool:
-        """Whether something was to be found again, and all that there is was made of other images."""
+        """Whether a search is resumed and all remembered comparisons are of other images."""
         known = {c.system for c in self.journal.comparisons.values()}
         return self.resumed and bool(known) and id_of(base.hashes) not in known
 
@@ -49,7 +48,7 @@ class Memory:
         return [order.board, order.power.words, ends, order.boots, owner, self.how]
 
     def _there(self, run_id: str, variant: Variant, order: Order) -> bool:
-        """Whether a recording is in the store still, and is what it is remembered as."""
+        """Whether a recording is still in the store, and matches what is remembered of it."""
         try:
             info = self.store.load_measured(run_id).info
         except (UserError, OSError):
@@ -60,5 +59,5 @@ class Memory:
 
 
 def _content(variant: Variant) -> str:
-    """What a variant puts into a tree, hashed: another version of bootscope may write it otherwise."""
+    """A hash of what a variant writes into a tree: another version of bootscope may write it differently."""
     return id_of([variant.key, variant.written, variant.output.links])

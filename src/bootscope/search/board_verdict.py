@@ -18,9 +18,8 @@ from bootscope.search.experiment import Verdict
 
 @dataclass(frozen=True)
 class BoardVerdict(Verdict):
-    """What a variant (`b` of the comparison) is worth beside its base (`a`). `comparison` is None where no
-    boot of the variant came to its end. `faults` says what does not work; `notes` what to know before
-    believing it."""
+    """How a variant (`b` of the comparison) compares with its base (`a`). `comparison` is None if no boot of
+    the variant completed. `faults`: what does not work; `notes`: what to know before relying on it."""
 
     pair: Pair
     comparison: BootComparison | None
@@ -38,7 +37,7 @@ class BoardVerdict(Verdict):
 
     @property
     def proven(self) -> bool:
-        """Whether it works and its saving is shown: the whole interval is on its side."""
+        """Whether it works and its saving is proven: the whole interval is above 0."""
         c = self.comparison
         return self.works and c is not None and c.goal.word == FASTER
 
@@ -56,7 +55,7 @@ class BoardVerdict(Verdict):
         return not self.works
 
     def refusal(self, replaced: Sequence[str]) -> str:
-        """Why the variant is not accepted in the place of those `replaced`; empty where it is."""
+        """Why the variant is not accepted instead of those `replaced`; empty if it is."""
         if not self.works:
             return "; ".join(self.faults)
         if self.proven:
@@ -71,7 +70,7 @@ class BoardVerdict(Verdict):
 
 
 def board_verdict(store: Store, pair: Pair, deploys: bool) -> BoardVerdict:
-    """The verdict on two variants; `deploys` says whether anything but the build puts images onto the board.
+    """The verdict on two variants; `deploys`: whether anything but the build puts images onto the board.
 
     Raises UserError when a recording is damaged.
     """
@@ -83,14 +82,14 @@ def board_verdict(store: Store, pair: Pair, deploys: bool) -> BoardVerdict:
 
 
 def _sample(store: Store, run_id: str) -> SampleSet:
-    """The boots of a recording, but for those that were cut off by an interruption, and gone on after."""
+    """The boots of a recording, without those that an interruption cut off."""
     found = sample_set(store, run_id)
     ids = {boot.info.boot_id for boot in whole(store.load_measured(run_id).boots)}
     return replace(found, boots=tuple(boot for boot in found.boots if boot.boot_id in ids))
 
 
 def _lost(a: SampleSet, b: SampleSet) -> tuple[str, ...]:
-    """Boots of the variant that came to nothing, where more did than of its base."""
+    """The variant's failed boots, in words, if a larger part failed than of its base's."""
     in_a, in_b = (len(s.boots) - len(s.complete) for s in (a, b))
     if in_b * len(a.boots) <= in_a * len(b.boots):
         return ()

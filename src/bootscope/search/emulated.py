@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of the emulated board: a boot is exact, so that one of each variant tells all."""
+"""The bench of the emulated board: boots are exact, so one boot of each variant is enough."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bootscope.system.load import LoadedSystem
 from bootscope.techniques.model import in_order
 
 _PATIENCE = 2
-"""How many times the board time of another boot a boot may take, in the virtual time that is a part of it."""
+"""A boot is given up after this many times the board time of the boot it is compared with."""
 
 
 class EmulatedBench(Bench[ExactVerdict]):
@@ -59,13 +59,13 @@ class EmulatedBench(Bench[ExactVerdict]):
         return first
 
     def stands(self, verdict: ExactVerdict) -> None:
-        # Whoever takes much longer than what there is need not come to an end.
+        # A variant that takes much longer than the present system need not complete.
         self.scheduler.give_up_after(_PATIENCE * verdict.total_ns)
         self.scheduler.to_beat(verdict.total_ns)
 
     def end(self) -> None:
         self.scheduler.hint(())
-        # What is tried from now on may well be slower than what there is.
+        # From now on variants may well be slower than the present system.
         self.scheduler.give_up_after(_PATIENCE * self._base_ns)
 
     def findings(self, seen: ExactVerdict | None) -> list[Finding]:
@@ -75,7 +75,7 @@ class EmulatedBench(Bench[ExactVerdict]):
         def look() -> tuple[Finding, ...]:
             known = facts(bench.store, view(bench.store, bench.store.load(run_id)), bench.cache)
             found = audit(known).findings
-            # What only the build of an image or of a package can do is advice of the audit.
+            # What only the build of an image or package can carry out is left to the audit as advice.
             return tuple(f for f in found if not any(prebuilt(f.change, known)))
 
         return self.scheduler.journal.findings(run_id, look)
@@ -86,7 +86,7 @@ class EmulatedBench(Bench[ExactVerdict]):
         try:
             found = self._measured(base, variant, title(names), islice(ahead, self.scheduler.boots + 1))
         except UserError as error:
-            # They conflict with what is accepted in a way that no technique tells of.
+            # They conflict with what is accepted, in a way that no technique declares.
             found = ExactVerdict(self.outcome(base), Outcome(key="", what=names, message=error.message))
         return Experiment(names, found, found.refusal(out), found.variant.log)
 
@@ -112,7 +112,7 @@ class EmulatedBench(Bench[ExactVerdict]):
     # ---- systems ----
 
     def outcome(self, accepted: Changes, name: str = "") -> Outcome:
-        """What came of the system with some changes. Raises UserError when they conflict."""
+        """The outcome of the system with some changes. Raises UserError when they conflict."""
         return self.scheduler.measured(self.candidate(accepted, name))
 
     def candidate(self, accepted: Changes, name: str = "") -> Candidate:
@@ -121,13 +121,13 @@ class EmulatedBench(Bench[ExactVerdict]):
         return Candidate(tuple(sorted(accepted)), loaded, name or "everything accepted")
 
     def system(self, accepted: Changes) -> LoadedSystem:
-        """The system that was begun with, with some changes. Raises UserError when they conflict."""
+        """The initial system with some changes. Raises UserError when they conflict."""
         changed = apply(self.loaded.system, self.changes(accepted))
         named = msgspec.structs.replace(changed, name=f"{self.loaded.system.name}.optimized")
         return LoadedSystem(named, self.loaded.path)
 
     def changes(self, accepted: Changes) -> dict[str, Change]:
-        """Changes as they are made together. Raises UserError when they conflict."""
+        """Changes combined. Raises UserError when they conflict."""
         return composed(self.loaded.system, {name: accepted[name] for name in in_order(accepted)})
 
     def experiment_line(self, e: Experiment[ExactVerdict]) -> str:
@@ -150,12 +150,12 @@ class EmulatedSearch(Search[ExactVerdict]):
 
     @property
     def base(self) -> Outcome:
-        """What came of the system itself."""
+        """The outcome of the system itself."""
         assert self.first
         return self.first.base
 
     @property
     def current(self) -> Outcome:
-        """What came of the system as it stands."""
+        """The outcome of the system as it stands."""
         assert self.now
         return self.now.variant

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scheduler needs to build systems and to boot them on emulated boards; :class:`Bench` has it all."""
+"""What a scheduler needs to build systems and boot them on emulated boards; :class:`Bench` implements it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bootscope.system.load import LoadedSystem
 
 
 class Ordered(Protocol):
-    """What a bench makes to be booted later."""
+    """What a bench prepares for a later boot."""
 
     @property
     def limits(self) -> Limits: ...
 
 
 class Emulator(Protocol):
-    """Builds systems and boots them; the methods are described there. An order goes back to the bench that
-    made it, and to no other: its type is that bench's affair."""
+    """Builds systems and boots them; :class:`Bench` documents the methods. An order goes back only to the
+    bench that made it: its type is private to that bench."""
 
     @property
     def store(self) -> Store: ...
@@ -45,6 +45,6 @@ class Emulator(Protocol):
 
 
 class Measuring(Emulator, Protocol):
-    """The same, asked for one recording after the other."""
+    """The same, with a method that makes one recording at a time."""
 
     def measured(self, loaded: LoadedSystem) -> StoredRun: ...

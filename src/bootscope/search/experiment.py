@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search tries and what came of it, and the bench that it is tried on.
+"""What a search tries, with what result, and the bench that it is tried on.
 
-What differs between the emulated board, whose boots are exact, and a physical one, whose boots vary, is known
-to the bench alone.
+Only the bench knows the differences between the emulated board, whose boots are exact, and a physical one,
+whose boots vary.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import Change
 
 Changes = Mapping[str, Change]
-"""Techniques by the name that `try` knows them by -> what they change."""
+"""Techniques by the name that `try` uses -> what they change."""
 Ahead = Iterable[tuple[Changes, str]]
 """Variants that are likely to be asked for next, most likely first, each with a title."""
 
@@ -24,9 +24,9 @@ Ahead = Iterable[tuple[Changes, str]]
 @dataclass(frozen=True)
 class Goal:
     """When to stop, and what must not be lost. Times in ns of board time and seconds of host time. When the
-    `hurry` part of the budget is left, what is worth much does not wait for its turn any more. `together`:
-    what goes together is tried at once, where a boot takes long. `only`: techniques by their ids, recipes as
-    `try` knows them."""
+    `hurry` part of the budget is left, techniques with large savings no longer wait for their turn.
+    `together`: compatible techniques are tried at once, for boots that take long. `only`: techniques by id,
+    recipes by the name that `try` uses."""
 
     total_ns: int = 0
     budget_s: float = 7200
@@ -36,19 +36,19 @@ class Goal:
     together: bool = False
 
     def names(self, technique: str, spec: str) -> bool:
-        """Whether a recipe, or the technique that it is of, is one of those asked for."""
+        """Whether a recipe, or its technique, is one of those asked for."""
         return technique in self.only or spec in self.only
 
     def allows(self, finding: Finding) -> bool:
         """Whether a finding may be tried."""
         wanted = not self.only or self.names(finding.technique.id, finding.spec)
-        # A prediction is sure enough that what is predicted to save nothing need not be booted.
+        # Predictions are reliable enough: what is predicted to save nothing need not be booted.
         useless = finding.saving_ns is not None and finding.saving_ns <= 0
         return wanted and not useless and not set(finding.technique.loses) & set(self.keep)
 
 
 class Verdict(Protocol):
-    """What a variant is worth beside its base."""
+    """How a variant compares with its base."""
 
     @property
     def works(self) -> bool:
@@ -56,28 +56,28 @@ class Verdict(Protocol):
 
     @property
     def saving_ns(self) -> int | None:
-        """What the variant saves; below 0 when it costs; None where its boots do not tell."""
+        """What the variant saves; below 0 when it costs; None if its boots do not tell."""
 
     @property
     def total_ns(self) -> int | None:
-        """How long the variant boots."""
+        """How long the variant takes to boot."""
 
     @property
     def no_slower(self) -> bool:
-        """Whether the variant works and is shown to be as fast, or faster."""
+        """Whether the variant works and is shown to be at least as fast."""
 
     @property
     def parts_may_help(self) -> bool:
-        """Whether a part of the changes may be worth something where all of them are not."""
+        """Whether a part of the changes may save something where all of them together do not."""
 
     @property
     def phases(self) -> Mapping[str, int]:
-        """Phase -> its ns in the variant, where that is sure enough to choose by."""
+        """Phase -> its ns in the variant, where reliable enough to choose by."""
         return {}
 
     @property
     def symbols(self) -> Collection[str]:
-        """Kconfig symbols that did not come out as they were asked for."""
+        """Kconfig symbols that did not get the values that were asked for."""
         return ()
 
 
@@ -88,9 +88,9 @@ V = TypeVar("V", bound=Verdict)
 class Experiment(Generic[V]):
     """Techniques that were tried together, on what was accepted before them (`on`).
 
-    `replaced`: accepted ones that were taken out for them. `verdict` is None where nothing was compared.
-    `refusal` says why they were not accepted, and `log` is that of a build that failed; with `halved` it is
-    not the last word on them: they were tried in smaller groups.
+    `replaced`: accepted ones that were taken out for them. `verdict` is None if nothing was compared.
+    `refusal`: why they were not accepted; `log`: that of a build that failed. With `halved` the refusal is
+    not final: they were tried in smaller groups.
     """
 
     techniques: tuple[str, ...]
@@ -109,12 +109,12 @@ class Experiment(Generic[V]):
 
     @property
     def saving_ns(self) -> int | None:
-        """What they save; below 0 when they cost time; None where no boot tells."""
+        """What they save; below 0 when they cost time; None if no boot tells."""
         return self.verdict.saving_ns if self.verdict else None
 
     @property
     def reason(self) -> str:
-        """The refusal in a line, with the place of the full log of a build."""
+        """The refusal in one line, with the path of the full log of a build."""
         lines = self.refusal.splitlines() or [""]
         # The first line of a failed build names the step, the last one the cause.
         words = " ... ".join(dict.fromkeys([lines[0].strip(), lines[-1].strip()]))
@@ -123,9 +123,9 @@ class Experiment(Generic[V]):
 
 @dataclass(frozen=True)
 class Worth(Generic[V]):
-    """What an accepted technique is still worth at the end: `verdict` has all that was accepted as its base,
-    and the same without it as the variant; None where that was not booted. `why`: what does not work without
-    it, or why it was not booted. `dropped`: it was worth nothing and was taken out."""
+    """What an accepted technique is worth at the end: in `verdict` the base has all accepted techniques and
+    the variant all but this one; None if that was not booted. `why`: what does not work without it, or why it
+    was not booted. `dropped`: it saved nothing and was taken out."""
 
     technique: str
     verdict: V | None
@@ -134,28 +134,29 @@ class Worth(Generic[V]):
 
     @property
     def ns(self) -> int | None:
-        """What the boot takes more without it; None where no boot tells."""
+        """How much longer the boot takes without it; None if no boot tells."""
         saving_ns = self.verdict.saving_ns if self.verdict else None
         return -saving_ns if saving_ns is not None and not self.why else None
 
 
 class BaseFailedError(UserError):
-    """What a variant was to be compared with does not boot or work itself."""
+    """The base of a comparison does not boot or work itself."""
 
 
 class Bench(Protocol[V]):
     """Where systems are built, booted and compared."""
 
     exact: ClassVar[bool]
-    """Whether the same would be measured again, so that any difference counts."""
+    """Whether measuring again would give the same, so that any difference counts."""
 
     @property
     def many(self) -> bool:
-        """Whether there are so many to work ahead that what is unlikely is worth it, too."""
+        """Whether there are so many workers that looking ahead to unlikely variants pays, too."""
         return False
 
     def begin(self, goal: Goal, accepted: Changes) -> V | None:
-        """Boots the system itself, and with what is accepted already; the verdict on that where there is one.
+        """Boots the system itself, and the system with the accepted changes; returns the verdict on these if
+        there are any.
 
         Raises UserError when the system itself does not boot or work.
         """
@@ -165,7 +166,7 @@ class Bench(Protocol[V]):
         return
 
     def end(self) -> None:
-        """Nothing more is searched for."""
+        """The search is over."""
         return
 
     def findings(self, seen: V | None) -> Iterable[Finding]:
@@ -174,26 +175,26 @@ class Bench(Protocol[V]):
     def judge(
         self, base: Changes, variant: Changes, names: tuple[str, ...], out: Sequence[str], ahead: Ahead
     ) -> Experiment[V]:
-        """Tries techniques of these names, which make a variant of a base in the place of those `out`.
+        """Tries the techniques `names`, which make a variant of a base and replace those in `out`.
 
         Raises BoardError and ToolError as builds and boots do, and BaseFailedError.
         """
 
     def take_out(self, accepted: Changes, name: str, ahead: Ahead) -> Worth[V] | None:
-        """What an accepted technique is worth beside the others; None where these cannot be put together."""
+        """What an accepted technique is worth; None if the others cannot be combined without it."""
 
     def experiment_line(self, e: Experiment[V]) -> str:
         """An experiment in a line."""
 
     def worth_line(self, worth: Worth[V]) -> str:
-        """What a technique is worth in a line; empty where nothing is to be said."""
+        """What a technique is worth, in a line; empty if there is nothing to report."""
 
 
 def without(accepted: Changes, name: str) -> dict[str, Change]:
-    """What is accepted, but for one technique."""
+    """The accepted techniques without one of them."""
     return {spec: change for spec, change in accepted.items() if spec != name}
 
 
 def title(names: Sequence[str]) -> str:
-    """What several techniques are called in a line."""
+    """A title for several techniques, in one line."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a search will ask for: a tree of what it tries next if a trial is accepted, and if it is refused.
 
-Nothing is decided by it. It says only what to work on while there is nothing better to do.
+It decides nothing: it says only what to work on while there is nothing better to do.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bootscope.search.experiment import Changes, title
 from bootscope.system.changes import Change
 
 _LEAST = 0.002
-"""What is less likely than this is not looked at."""
+"""States less likely than this are not looked at."""
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a search may come to: how likely that is, what is accepted then, and what is left to try."""
+    """A state that a search may reach: how likely it is, what is accepted then, and what is left to try."""
 
     chance: float
     accepted: dict[str, Change]
@@ -34,13 +34,13 @@ def foreseen(
     after: Callable[[Iterable[Finding], Changes], tuple[Finding, ...]],
     chance: Callable[[Sequence[Finding]], float],
 ) -> Iterator[tuple[Changes, str]]:
-    """The variants that are tried from these states on, most likely first, each with a title, and once.
+    """The variants that are tried from these states on, most likely first, each with a title, each once.
 
-    Unless there are `many` to work on them, only what is likeliest each time.
+    Unless there are `many` workers, only the most likely one at each step.
 
-    `after` says what is tried next in a state, `chance` how likely it is that a trial is accepted.
+    `after` returns what is tried next in a state, `chance` how likely a trial is to be accepted.
     """
-    # What is equally likely is looked at in the order in which it was found.
+    # Equally likely states are looked at in the order in which they were found.
     ranked = sorted(states, key=lambda state: -state.chance)
     queue = [(-state.chance, n, state) for n, state in enumerate(ranked if many else ranked[:1])]
     heapq.heapify(queue)

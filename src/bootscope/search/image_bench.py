@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of images that are built already: changed on copies, booted on the emulated board, recorded."""
+"""The bench of prebuilt images: changed on copies, booted on the emulated board, recorded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KEY = "image.key"
 
 @dataclass(frozen=True)
 class ImageOrder:
-    """A changed image that is to be booted once."""
+    """A changed image, ready for one boot."""
 
     loaded: LoadedSystem
     limits: Limits
@@ -48,8 +48,8 @@ class ImageOrder:
 
 @dataclass(frozen=True)
 class ImageBench:
-    """Where an image with a record is booted, as it is or changed. `base` is the image as a system, of which
-    variants are made; `content` is the id of its files. `timeout_s` is host time for a boot."""
+    """Where an image with a record is booted, unchanged or changed. `base` is the image as a system, of which
+    variants are made; `content` is the id of its files. `timeout_s` is host time for one boot."""
 
     store: Store
     runner: Runner
@@ -68,7 +68,7 @@ class ImageBench:
 
     @property
     def cache(self) -> Cache:
-        """Where the sources of the plugin and of firmware lie."""
+        """Where the sources of the plugin and of firmware are."""
         return self.runner.cache
 
     @property
@@ -77,17 +77,17 @@ class ImageBench:
         return as_loaded(self.base)
 
     def watched_by(self, progress: Progress, observer: Observer) -> ImageBench:
-        """The same bench with others who are told how it goes on."""
+        """The same bench with other receivers for its progress."""
         runner = replace(self.runner, progress=progress)
         return replace(self, progress=progress, observer=observer, runner=runner)
 
     def limited(self, limit_ns: int) -> ImageBench:
-        """The same bench, which gives a boot up after so much virtual time."""
+        """The same bench, which gives up a boot after so much virtual time."""
         return replace(self, limits=replace(self.limits, limit_ns=limit_ns))
 
     def key(self, loaded: LoadedSystem) -> str:
-        """A name for the boot of this image with these changes: the same for the same content, watched in the
-        same way. Raises UserError for changes that an image does not take."""
+        """A name for the boot of this image with these changes: the same content, watched in the same way,
+        has the same name. Raises UserError for changes that cannot be made to an image."""
         board, wish = load_board(self.record.board), self.record.wish()
         by = (plugin.step().step_id({}), qemu.check(board), self.limits.explain)
         wanted = edits(self.base, loaded.system)
@@ -95,7 +95,7 @@ class ImageBench:
         return id_of([self.content, repr(wanted), board, repr(wish), by, told])
 
     def recorded(self, loaded: LoadedSystem) -> StoredRun | None:
-        """A recording of this image with these changes that came to an end."""
+        """A recording of this image with these changes, made before."""
         key = self.key(loaded)
         for summary in reversed(self.store.summaries()):
             if not summary.system.startswith(self.record.name):
@@ -107,16 +107,16 @@ class ImageBench:
         return None
 
     def measured(self, loaded: LoadedSystem) -> StoredRun:
-        """A recording of the image with changes, made before or made now; a boot that fails is one, too."""
+        """A recording of the image with changes, made before or made now; also that of a failed boot."""
         return self.recorded(loaded) or self.boot(self.order(loaded))
 
     def order(self, loaded: LoadedSystem) -> ImageOrder:
-        """The order to record one boot. Raises UserError for changes that an image does not take."""
+        """The order to record one boot. Raises UserError for changes that cannot be made to an image."""
         edits(self.base, loaded.system)
         return ImageOrder(loaded, self.limits)
 
     def known(self, order: ImageOrder) -> StoredRun | None:
-        """A recording of what is ordered, made before."""
+        """A recording of what an order boots, made before."""
         return self.recorded(order.loaded)
 
     def boot(self, order: ImageOrder, boots: int = 1) -> StoredRun:
@@ -134,11 +134,11 @@ class ImageBench:
         return certain(boot, self.limits)
 
     def unanswered(self, loaded: LoadedSystem) -> tuple[str, ...]:
-        """Nothing: what an image must come to beside its milestone, nobody has said."""
+        """Always empty: an image declares no required milestones."""
         return ()
 
     def hand_out(self, loaded: LoadedSystem, folder: Path) -> Changed:
-        """Writes the changed image into a folder, which is empty. Raises as :meth:`boot` does."""
+        """Writes the changed image into `folder`, which must be empty. Raises as :meth:`boot` does."""
         board = load_board(self.record.board)
         with opened(self.record.files, board, self.record.wish(), self.runner) as ready:
             wanted = edits(self.base, loaded.system)
@@ -147,8 +147,8 @@ class ImageBench:
 
     @contextlib.contextmanager
     def ready(self) -> Iterator[tuple[Task, Path]]:
-        """The image as it is, ready to be booted once, and what is on its card. Raises as :meth:`boot` does,
-        and UserError for an image without a card."""
+        """The unchanged image, ready for one boot, and what is on its card. Raises as :meth:`boot` does, and
+        UserError for an image without a card."""
         with self._ready(self.loaded) as (ready, _):
             if not ready.given.card:
                 raise UserError(f"{self.record.name} has no card: its files boot from memory alone")
@@ -183,7 +183,7 @@ class ImageBench:
 def bench_of_image(
     store: Store, runner: Runner, progress: Progress, observer: Observer, record: ImageRecord
 ) -> ImageBench:
-    """The bench of an image. Raises UserError where it is not understood or cannot boot on its board."""
+    """The bench of an image. Raises UserError if the image is not understood or cannot boot on its board."""
     board = load_board(record.board)
     _config(record)
     with opened(record.files, board, record.wish(), runner, record.name) as ready:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order the boots of several variants are made on one board.
+"""The order in which boots of several variants are made on one board.
 
-All boots of one variant and then all of the next would give to the second whatever has changed meanwhile: a
-board that has become warm, a card that has filled. So the variants take turns in blocks, each of which has
-every variant once, in an order drawn by lot; and each second block is the one before it backwards, so that
-what rises evenly meets all variants alike. The lot is a hash of the seed, so the same seed gives the same
+If all boots of one variant came before all of the next, whatever changed meanwhile would count for the
+second: a board that has become warm, a card that has filled. So the variants take turns in blocks, each of
+which has every variant once, in a random order; every second block is the one before it reversed, so that a
+steady drift affects all variants alike. The randomness is a hash of the seed: the same seed gives the same
 order everywhere.
 """
 
@@ -19,7 +19,7 @@ from bootscope.core.errors import UserError, printable
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One boot of a variant, and the block that it is in, from 1."""
+    """One boot of a variant, and the number of its block, from 1."""
 
     block: int
     variant: str

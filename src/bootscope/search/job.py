@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system that a search wants built and booted, and how its work is watched and ended."""
+"""A system that a search wants built and booted, and how its work is watched and stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WAITING, BUILDING, BUILT, BOOTING, DONE = range(5)
 
 @dataclass(frozen=True)
 class Candidate:
-    """A system to build and boot; `what` are the techniques in it, `title` is what people call it."""
+    """A system to build and boot; `what` are the techniques in it, `title` is what the user reads."""
 
     what: tuple[str, ...]
     loaded: LoadedSystem
@@ -27,7 +27,7 @@ class Candidate:
 
 
 class Stopped(KeyboardInterrupt):
-    """Work that nobody wants any more; builds and recordings tidy up as for Ctrl-C."""
+    """Work that is no longer wanted; builds and recordings clean up as for Ctrl-C."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Job:
     host_s: float = 0.0
     stop: bool = False
     yields: bool = False
-    """To be stopped and begun again later: what is compiled by then comes out of the compiler's cache."""
+    """To be stopped and restarted later: what is compiled by then is in the compiler's cache."""
     order: Ordered | None = None
     outcome: Outcome | None = None
     error: BaseException | None = None
@@ -46,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Watcher(Progress):
-    """Told how a build or a boot goes on; ends it when it is to stop."""
+    """Receives the progress of a build or boot; ends it when its job is to stop."""
 
     job: Job
     tell: Callable[[str], None]
@@ -60,7 +60,7 @@ class Watcher(Progress):
 
     def begin(self, step: str, what: str) -> None:
         self._look()
-        # The others take no longer than it takes to read of them.
+        # The other steps are too short to be worth a message.
         if step in ("kernel", loaders.BUILT.tree, "busybox") or step.startswith("fetch"):
             self.tell(f"  {self.job.candidate.title}: {what} ...")
 

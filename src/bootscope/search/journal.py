@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What searches have seen of a system: a file of JSON lines beside the runs, which is only added to.
+"""What searches have seen of a system: a file of JSON lines beside the runs, append-only.
 
     searches/SYSTEM.jsonl
     searches/TREE.board.jsonl
     searches/SYSTEM.running     locked while a search of it runs
 
-One line each: a search that began, with its options; a system that was built and booted, also one that
-could not be built or that hung; the audit of a recording; on a physical board a comparison, from when its
-first recording began. A search that is asked again finds all of it here, so that nothing is built or booted
-twice. Boots of a board vary: only a search that is resumed uses its comparisons.
+One line each: a search that began, with its options; a system that was built and booted, also one that could
+not be built or that hung; the audit of a recording; on a physical board a comparison, from when its first
+recording began. A repeated search finds all of it here, so nothing is built or booted twice. Boots of a board
+vary: only a resumed search uses its comparisons.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SCHEMA = 1
 
 
 class SavedFinding(msgspec.Struct, frozen=True):
-    """A finding of an audit, as it is kept."""
+    """A finding of an audit, as stored."""
 
     technique: str
     recipe: str = msgspec.field(name="way")
@@ -49,10 +49,10 @@ class SavedFinding(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A comparison as it is kept, by `key`; `system` is the hash of the images without changes. `runs`: the
-    key of a variant -> its recording. `checked`: keys of variants that the owner's check was asked about.
-    `over`: everything of it was measured; the rest is as in a Pair. `refused`: why nothing was booted: the
-    images are the `same`, or the build failed, with its `log`."""
+    """A comparison as stored, by `key`; `system` is the hash of the images without changes. `runs`: the key
+    of a variant -> its recording. `checked`: keys of variants that passed the owner's check. `over`: all of
+    it was measured; the other fields are as in a Pair. `refused`: why nothing was booted: the images are the
+    `same`, or the build failed, with its `log`."""
 
     key: str
     system: str
@@ -70,8 +70,8 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the journal. `kind` says which of the other fields there are: `begun` (`options`),
-    `outcome`, `audit` (`run_id`, `findings`), `compared` (`comparison`; the last of a key counts), `ended`
+    """A line of the journal. `kind` says which of the other fields are set: `begun` (`options`), `outcome`,
+    `audit` (`run_id`, `findings`), `compared` (`comparison`; the last one with a key counts), `ended`
     (`why`). `code` names the program that wrote it."""
 
     kind: str
@@ -87,13 +87,13 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 BOARD = ".board"
-"""What the name of a tree's journal ends with."""
+"""Suffix of the name of a tree's journal."""
 RUNNING = ".running"
-"""What the name of the lock beside a journal ends with."""
+"""Suffix of the name of the lock beside a journal."""
 
 
 class Journal:
-    """The journal of the system of that name in the store at `root`. Several threads may write to it."""
+    """The journal of the named system in the store at `root`. Several threads may write to it."""
 
     def __init__(self, root: Path, system: str) -> None:
         self.path = root / "searches" / f"{system}.jsonl"
@@ -105,32 +105,32 @@ class Journal:
         self._unlock: Callable[[], object] = lambda: None
         self.comparisons: dict[str, Comparison] = {}
         self.options: dict[str, Any] | None = None
-        """Of the last search that began."""
+        """Options of the last search that began."""
         for line in self._file.read():
             if line.schema == SCHEMA:
                 self._keep(line)
 
     def outcome(self, key: str) -> tuple[Outcome, bool] | None:
-        """What came of the system with that key, and whether this very program reckoned its figures."""
+        """The outcome of the system with that key, and whether this same program computed its figures."""
         with self._lock:
             return self._outcomes.get(key)
 
     def of_run(self, run_id: str) -> Outcome | None:
-        """What came of the system that was recorded as that run; None where no search made it."""
+        """The outcome of the system recorded as that run; None if no search made it."""
         with self._lock:
             found = (outcome for outcome, _ in self._outcomes.values() if outcome.run_id == run_id)
             return next(found, None)
 
     def add(self, outcome: Outcome) -> None:
-        """Keeps what came of a system. Raises ToolError when it cannot be written."""
+        """Stores an outcome. Raises ToolError when it cannot be written."""
         self._write(Line("outcome", _now(), self._code, outcome=outcome))
 
     def compared(self, comparison: Comparison) -> None:
-        """Keeps how a comparison stands. Raises ToolError when it cannot be written."""
+        """Stores the state of a comparison. Raises ToolError when it cannot be written."""
         self._write(Line("compared", _now(), self._code, comparison=comparison))
 
     def findings(self, run_id: str, make: Callable[[], tuple[Finding, ...]]) -> list[Finding]:
-        """The findings of the audit of a recording; `make` makes them where they are not known yet."""
+        """The findings of the audit of a recording; `make` computes them if they are not known yet."""
         if run_id not in self._audits:
             saved = tuple(
                 SavedFinding(f.technique.id, f.recipe, f.saving_ns, f.evidence, f.assumptions, f.change)
@@ -144,19 +144,19 @@ class Journal:
         ]
 
     def begin(self, options: dict[str, Any]) -> None:
-        """A search begins; :func:`is_running` says so until it ends, or its process does."""
+        """Marks the beginning of a search; :func:`is_running` is True until it ends or its process dies."""
         self._write(Line("begun", _now(), self._code, options=options))
         self._lock_running()
 
     def end(self, why: str) -> None:
-        """It has ended."""
+        """Marks the end of the search."""
         self._write(Line("ended", _now(), self._code, why=why))
         self._unlock()
 
     def _lock_running(self) -> None:
-        """Holds the lock until the search ends, this is thrown away, or the process dies."""
+        """Holds the lock until the search ends, this object is deleted, or the process dies."""
         self._unlock()
-        with contextlib.suppress(OSError):  # another search of the same system is at work, too
+        with contextlib.suppress(OSError):  # another search of the same system is running, too
             lock = os.open(self.path.with_suffix(RUNNING), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
             self._unlock = weakref.finalize(self, os.close, lock)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -168,7 +168,7 @@ class Journal:
         elif line.comparison:
             self.comparisons[line.comparison.key] = line.comparison
         elif line.kind == "audit" and same:
-            # Another catalogue may find other things in the same recording.
+            # Another catalogue may give other findings for the same recording.
             self._audits[line.run_id] = line.findings
         elif line.kind == "begun":
             self.options = line.options
@@ -180,8 +180,8 @@ class Journal:
 
 
 def is_running(journal: Path) -> bool | None:
-    """Whether a process is at work on the search with that journal; None for one of an earlier bootscope,
-    which left no mark."""
+    """Whether a process is working on the search with that journal; None for a search by an earlier version
+    of bootscope, which left no mark."""
     with contextlib.suppress(OSError):
         return is_held(journal.with_suffix(RUNNING))
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The techniques of a stored run: of a search's, or of one of a real board's that `try` made."""
+"""The techniques of a stored run: one of a search, or one of a real board made by `try`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-")
 
 
 def techniques_of_run(store: Path, name: str) -> list[str]:
-    """The techniques of a run: one that a search made, or a board's; nothing where no run is called that.
+    """The techniques of a run that a search made, or of a board's; empty if no run has that name.
 
-    Raises UserError for a run that no techniques are known of.
+    Raises UserError for a run whose techniques are not known.
     """
-    # A run's id begins with its time, as no technique's does; for these only the store is looked at, or made.
+    # Only a run's id begins with its time: for other names the store is neither read nor created.
     if not _RUN.match(name):
         return []
     runs = Store(store)

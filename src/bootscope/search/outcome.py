@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of building and booting a system once, in the few figures by which variants are judged."""
+"""The outcome of building and booting a system once, in the few figures by which variants are judged."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from bootscope.core.errors import BootscopeError, SymbolError
 from bootscope.system.load import PIXEL_BYTES
 
 NOT_BUILT = "not built"
-"""How a variant ended that could not be built; the others end as boots do."""
+"""The end of a variant that could not be built; the others end as boots do."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a system. `what` are the techniques in it; `key` is the bench's name for its boot.
+    """The outcome of a system. `what` are the techniques in it; `key` is the bench's name for its boot.
 
-    `ended`, `message`: how the boot ended, or NOT_BUILT and why. `log`: the full output of a build that
-    failed. `symbols`: those that did not land. `reached`: the boot came to `until`. `total_ns`,
-    `phases`, `milestones`: board time, only where it did. `picture`: a hash of the screen.
-    `sizes`: image -> bytes. `limit_ns`: the virtual time after which the boot
-    would have been given up. `lasting`: it would end so again. `host_ms`: what building and booting took.
-    `unanswered`: required milestones that it does not come to, and why; `asked`: they were looked at, which
-    takes boots of their own and is left out for what is refused anyway.
+    `ended`, `message`: how the boot ended, or NOT_BUILT and why. `log`: the full output of a failed build.
+    `symbols`: those that did not get their value. `reached`: the boot reached `until`. `total_ns`, `phases`,
+    `milestones`: board time, only if it did. `picture`: a hash of the screen. `sizes`: image -> bytes.
+    `limit_ns`: the virtual time after which the boot would have been given up. `lasting`: it would end in the
+    same way again. `host_ms`: what building and booting took. `unanswered`: required milestones that it does
+    not reach, and why; `asked`: they were checked, which takes boots of their own and is skipped for what is
+    refused anyway.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(view: View, key: str = "", what: tuple[str, ...] = (), lasting: bool = True) -> Outcome:
-    """What came of a system that was booted."""
+    """The outcome of a system that was booted."""
     info, timeline = view.boot.info, view.timeline
     reached = info.complete
     return Outcome(
@@ -72,7 +72,7 @@ def outcome_of(view: View, key: str = "", what: tuple[str, ...] = (), lasting: b
 
 
 def failed(key: str, what: tuple[str, ...], error: BootscopeError, lasting: bool) -> Outcome:
-    """What came of a system that could not be built or booted; `lasting` as there."""
+    """The outcome of a system that could not be built or booted; `lasting` as in :class:`Outcome`."""
     return Outcome(
         key=key,
         what=what,
@@ -92,7 +92,7 @@ def _picture(view: View) -> str:
 
 
 def steady(data: bytes, screen: Screen) -> bytes:
-    """A picture without what may change from boot to boot."""
+    """A picture without the parts that may change from boot to boot."""
     found, pixel = bytearray(data), PIXEL_BYTES[screen.format]
     for x, y, width, height in screen.changing if isinstance(screen.changing, tuple) else ():
         for line in range(y, y + height):
@@ -102,11 +102,11 @@ def steady(data: bytes, screen: Screen) -> bytes:
 
 
 def faults(base: Outcome, variant: Outcome) -> tuple[str, ...]:
-    """What does not work any more in a variant, beside a base that works."""
+    """What no longer works in a variant, compared with a base that works."""
     if not variant.reached:
         return (variant.message,)
     found = []
-    # Other milestones than the one waited for may well be missing: what is not needed may come later.
+    # Milestones other than the one waited for may be missing: what is not needed may come later.
     if base.until in base.milestones and base.until not in variant.milestones:
         found.append(f"{base.until} is no longer reached")
     if variant.picture != base.picture:

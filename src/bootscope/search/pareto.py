@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time against capabilities: which systems of a search nobody would prefer another one to.
+"""Time against capabilities: the systems of a search than which no other is better in both.
 
-A system is on the list when no other one is at least as fast and loses no more. Systems that were booted
-in a search are figures; for each ability that the result has lost there is one more, the result without
-the techniques that take it away, which is only estimated until it is booted.
+A system is on the list when no other one is at least as fast and loses no more. The booted systems of a
+search have measured times; for each capability that the result has lost there is one more, the result without
+the techniques that take it away, whose time is only estimated until it is booted.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bootscope.techniques.model import ABILITIES, measured, techniques
 
 @dataclass(frozen=True)
 class Point:
-    """A system: its time in ns, the capabilities it has lost, its techniques. `run_id` is empty when the
-    time is estimated; `keeps` is the ability for whose sake it was made up, if any."""
+    """A system: its time in ns, the capabilities it has lost, its techniques. `run_id` is empty when the time
+    is estimated; `keeps` is the capability that it was composed to keep, if any."""
 
     total_ns: int
     loses: tuple[str, ...]
@@ -34,20 +34,20 @@ class Point:
 
 
 def loses(names: Iterable[str]) -> tuple[str, ...]:
-    """The capabilities that techniques take away together, in the order of the catalogue."""
+    """The capabilities that techniques together take away, in the order of the catalogue."""
     known = techniques()
     lost = {ability for name in names for ability in known[word_name(name)].loses}
     return tuple(ability for ability in ABILITIES if ability in lost)
 
 
 def keeping(accepted: Mapping[str, Change], capabilities: Iterable[str]) -> dict[str, Change]:
-    """Those of the accepted techniques that take none of some capabilities."""
+    """The accepted techniques that take away none of these capabilities."""
     wanted = set(capabilities)
     return {name: change for name, change in accepted.items() if not wanted & set(loses([name]))}
 
 
 def measure_keepers(search: EmulatedSearch) -> None:
-    """Boots the result without what takes away an ability, for each it has lost; until time is over."""
+    """For each lost capability, boots the result without what takes it away; until time is over."""
     bench = search.bench
     left = [keeping(search.accepted, [ability]) for ability in loses(search.accepted)]
     while left and time.monotonic() < search.deadline:
@@ -77,11 +77,11 @@ def pareto(
 
 
 def front(points: Iterable[Point]) -> list[Point]:
-    """Those that no other point beats, fastest first; of equals the one that was booted.
+    """The points that no other point beats, fastest first; of equal ones the booted one.
 
-    What was booted is beaten by what was booted only: an estimate proves nothing.
+    A booted point is beaten by booted ones only: an estimate proves nothing.
     """
-    # Sorted like this, what beats a point stands before it.
+    # In this order, whatever beats a point comes before it.
     order = sorted(points, key=lambda p: (p.total_ns, len(p.loses), not p.run_id, len(p.techniques)))
     found: list[Point] = []
     for p in order:
@@ -96,14 +96,14 @@ def _point(outcome: Outcome, keeps: str = "") -> Point:
 
 
 def _kept(search: EmulatedSearch, worths: list[Worth[ExactVerdict]]) -> list[Point]:
-    """The result without what takes away an ability, for each that it has lost."""
+    """For each lost capability, the result without the techniques that take it away."""
     found = []
     for ability in loses(search.accepted):
         accepted = keeping(search.accepted, [ability])
         try:
             known = search.bench.scheduler.known(search.bench.candidate(accepted))
         except UserError:
-            continue  # what is left cannot be put together
+            continue  # the rest cannot be combined
         if known:
             if not faults(search.base, known):
                 found.append(_point(known, ability))
@@ -119,7 +119,7 @@ def _kept(search: EmulatedSearch, worths: list[Worth[ExactVerdict]]) -> list[Poi
 def _estimated(
     name: str, single: Mapping[str, int | None], experiments: Iterable[Experiment[ExactVerdict]]
 ) -> int:
-    """What a technique is worth: from the ablation, else its part in what it saved when it was accepted."""
+    """What a technique is worth: from the ablation, else its share of what its group saved when accepted."""
     worth = single.get(name)
     if worth is not None:
         return worth
@@ -128,6 +128,6 @@ def _estimated(
 
 
 def _weight(name: str) -> int:
-    """By what members of a group share its saving: what each was worth alone on the reference system."""
+    """The weight for sharing a group's saving: what each technique saved alone on the reference system."""
     row = measured().get(name)
     return max(1, (row.saving_ns or 0) if row else 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bench of a search on a physical board: variants of a user's own tree, measured in turns.
 
-Boots vary, so that a variant stays when the whole interval of what it may be worth is on its side.
+Boots vary, so a variant is kept only when the whole interval of its saving is above 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class PhysicalBench(Bench[BoardVerdict]):
     first_run: str = ""
     """The recording of the original system."""
     only: bool = False
-    """Techniques were asked for by name."""
+    """Whether techniques were asked for by name."""
     open: list[Finding] = field(default_factory=list)
 
     exact = False
@@ -63,11 +63,11 @@ class PhysicalBench(Bench[BoardVerdict]):
         return self.open
 
     def _findings(self, goal: Goal) -> list[Finding]:
-        """What applies by the tree's files and the first boot's console, and what was asked for by name and
-        nothing speaks against."""
+        """What applies according to the tree's files and the first boot's console, and what was asked for by
+        name and is not ruled out."""
         run = Measured(self.pairs.store.load_measured(self.first_run)).boot(None)
         pieces = subject.pieces(self.pairs.shop.tree)[0]
-        with contextlib.suppress(UserError):  # a boot that ends with a silence may have no line
+        with contextlib.suppress(UserError):  # a boot that ends by silence may have no line
             pieces += of_understood(run.understood)
         seen = audit(together(pieces))
         found = list(seen.findings)
@@ -88,7 +88,7 @@ class PhysicalBench(Bench[BoardVerdict]):
             return Experiment(names, None, error.message)
         lost = [line for line in other.output.lost if line not in one.output.lost]
         if lost and not self.only:
-            # Half a technique may well be a board that does not boot; who names it knows.
+            # Half a technique may leave a board that does not boot; who asks for it by name knows.
             why = f"a part of it cannot be written for this tree: {'; '.join(lost)}"
             return Experiment(names, None, why)
         try:
@@ -115,11 +115,11 @@ class PhysicalBench(Bench[BoardVerdict]):
         return Worth(name, found, "; ".join(found.faults), found.no_slower)
 
     def variant(self, accepted: Iterable[str]) -> Variant:
-        """The tree with what was accepted. Raises UserError when that cannot be put together or written."""
+        """The tree with the accepted techniques. Raises UserError if these conflict or cannot be written."""
         return self.pairs.shop.variants.of(in_order(accepted))
 
     def measured(self, base: Variant, variant: Variant) -> BoardVerdict:
-        """A variant measured beside another one. Raises as :meth:`BoardBench.pair` does."""
+        """Measures a variant beside another one. Raises as :meth:`BoardBench.pair` does."""
         return board_verdict(self.pairs.store, self.pairs.pair(base, variant), self.pairs.shop.deploys)
 
     def experiment_line(self, e: Experiment[BoardVerdict]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a search on the emulated board: everything that a report says of it, in one place."""
+"""The result of a search on the emulated board: everything that a report shows, in one place."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bootscope.search.verdict import ExactVerdict
 
 @dataclass(frozen=True)
 class Step:
-    """A step from the first system to the last one: what came in, what went for it, the time before it in
-    ns, and what came of the system after it. Steps follow each other without a gap."""
+    """A step from the first system to the last one: the techniques added, those removed for them, the time
+    before it in ns, and the outcome of the system after it. Steps follow each other without a gap."""
 
     came: tuple[str, ...]
     went: tuple[str, ...]
@@ -35,8 +35,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Result:
-    """A search that has ended. `points` is the Pareto list, fastest first; `measured` is how many systems
-    were built or booted for it now, the others having been known; `host_s` is what it took."""
+    """A finished search. `points` is the Pareto list, fastest first; `measured` is how many systems were
+    built or booted now, the others being known before; `host_s` is how long it took."""
 
     search: EmulatedSearch
     base: Outcome
@@ -54,19 +54,18 @@ class Result:
         """From the first system to the last one."""
         found = _steps(self.search.experiments, self.worths)
         if self.search.given and self.search.first:
-            # It began with what another one had proven.
+            # It began with techniques that another search had proven.
             found.insert(0, Step(self.search.given, (), self.base.total_ns, self.search.first.variant))
         return tuple(found)
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """Techniques in the final system, in the order in which it came."""
+        """Techniques in the final system, in the order in which they were accepted."""
         return tuple(self.search.accepted)
 
     @property
     def refused(self) -> tuple[Experiment[ExactVerdict], ...]:
-        """Experiments that ended with a refusal of their techniques, the last one of each; what was accepted
-        at another time is none of them."""
+        """The last experiment of each set of refused techniques; without those accepted at another time."""
         taken = {name for e in self.search.experiments if e.accepted for name in e.techniques}
         last = {e.techniques: e for e in self.search.experiments if not e.accepted and not e.halved}
         return tuple(e for names, e in last.items() if not taken & set(names))
@@ -84,7 +83,7 @@ class Result:
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """All that was seen of systems on the way."""
+        """All outcomes of systems seen on the way."""
         tried = [e.verdict for e in self.search.experiments]
         return tuple(v.variant for v in (*tried, *(w.verdict for w in self.worths)) if v)
 
@@ -104,7 +103,7 @@ def result_of(
     host_s: float,
     beside: Result | None = None,
 ) -> Result:
-    """The result of a search that has ended. Reads the last system's recording."""
+    """The result of a finished search. Reads the last system's recording."""
     store = search.bench.scheduler.bench.store
     last = view(store, store.load(search.current.run_id))
     return Result(

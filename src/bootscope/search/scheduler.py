@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler of a search: one thread builds, some boot, all at the same time; on a cluster all do both.
+"""The scheduler of a search: one thread builds, several boot, all at the same time; on a cluster all do both.
 
-Whoever searches asks for one system after the other, as if there were nobody else, and tells what is
-likely to be asked for next; that is worked on while there is nothing better to do. So what is found does
-not depend on how many work: boots of the emulated board are exact, also several at once. One builder is
-enough, as a build compiles on all cores by itself. On a cluster each of them waits for a worker.
+A search asks for one system at a time, as if it were alone, and hints what it is likely to ask for next; that
+is worked on while there is nothing better to do. So the result does not depend on the number of threads:
+boots of the emulated board are exact, also several at once. One builder is enough, as a build compiles on all
+cores by itself. On a cluster each thread waits for a worker.
 
-Work that was foreseen and that nobody asked for is counted: it is what looking ahead costs.
+Work on hinted systems that were never asked for is counted: it is the cost of looking ahead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _END_S = 10.0
 
 
 class Scheduler:
-    """Builds and boots for a search. `boots` is how many boards may be on at a time."""
+    """Builds and boots for a search. `boots` is how many boots may run at the same time."""
 
     def __init__(self, bench: Emulator, journal: Journal, boots: int, tell: Callable[[str], None]) -> None:
         self.bench, self.journal, self.tell = bench, journal, tell
@@ -48,8 +48,7 @@ class Scheduler:
         self._hints: list[str] = []
         self._closed = False
         self._changed = threading.Condition()
-        # Daemons: when the process ends in whatever way, nobody waits for them, and what they started
-        # dies with them.
+        # Daemons: however the process ends, it does not wait for them, and their programs die with it.
         structs.ready()
         both: Sequence[int] = (WAITING, BUILT)
         each = [both] * bench.hands if bench.hands else [both[:1], *[both[1:]] * self.boots]
@@ -64,15 +63,15 @@ class Scheduler:
         self.close()
 
     def known(self, candidate: Candidate) -> Outcome | None:
-        """What came of a system, if that is known already."""
+        """The outcome of a system, if it is known already."""
         key = self.bench.key(candidate.loaded)
         return self._known(key) if key else None
 
     def measured(self, candidate: Candidate) -> Outcome:
-        """What came of a system: known from before, or built and booted now.
+        """The outcome of a system: known from before, or built and booted now.
 
-        What cannot be built or booted is an outcome too, unless it is the base, whose `what` is empty:
-        raises UserError and ToolError then; and SpaceError when there is no room for anything more.
+        A failed build or boot is an outcome too. But if the base fails, whose `what` is empty, UserError or
+        ToolError is raised; and SpaceError when the disk is full.
         """
         key = self.bench.key(candidate.loaded)
         self.ahead.ask(key)
@@ -86,7 +85,7 @@ class Scheduler:
             self._changed.notify_all()
             try:
                 while job.state != DONE:
-                    # Not for ever, so that Ctrl-C is heard.
+                    # With a timeout, so that Ctrl-C is handled.
                     self._changed.wait(_LOOK_S)
             finally:
                 self._wanted = None
@@ -101,7 +100,7 @@ class Scheduler:
         self.bench = self.bench.limited(limit_ns)
 
     def to_beat(self, total_ns: int) -> None:
-        """From now on what takes longer is refused, and need not be asked what else works."""
+        """From now on slower systems are refused, and their required milestones need not be checked."""
         self._to_beat_ns = total_ns
 
     def _worth_asking(self, outcome: Outcome) -> bool:
@@ -109,7 +108,7 @@ class Scheduler:
         return outcome.reached and (beats or not outcome.what)
 
     def hint(self, candidates: Iterable[Candidate]) -> None:
-        """What is likely to be asked for next, most likely first; what was said before is forgotten."""
+        """Sets what is likely to be asked for next, most likely first; replaces the earlier hints."""
         keyed = [(self._key_if_planned(c), c) for c in candidates]
         new = [(key, c) for key, c in keyed if key and not self._known(key)]
         with self._changed:
@@ -122,14 +121,15 @@ class Scheduler:
             self._changed.notify_all()
 
     def _key_if_planned(self, candidate: Candidate) -> str:
-        """The key of a candidate; empty where its steps cannot be, which is said when it is asked for."""
+        """The key of a candidate; empty if its steps cannot be planned, which is an error once it is asked
+        for."""
         try:
             return self.bench.key(candidate.loaded)
         except UserError:
             return ""
 
     def close(self) -> None:
-        """Ends all work under way, and waits until it has ended."""
+        """Stops all work under way, and waits until it has ended."""
         with self._changed:
             self._closed = True
             for job in self._jobs.values():
@@ -151,13 +151,13 @@ class Scheduler:
         if not found.asked and self._worth_asking(found):
             return None
         if found.ended in (BootEnd.HANG, BootEnd.LIMIT) and found.limit_ns < self.bench.limits.limit_ns:
-            return None  # it might get there in the time that it is given now
+            return None  # it might reach its milestone within the time it is given now
         store = self.bench.store
         if not (store.runs / found.run_id).is_dir():
             return None  # it was removed
         if current:
             return found
-        # Another version of this program may reckon otherwise; the recording is what counts.
+        # Another version of bootscope may compute other figures; the recording is what counts.
         with contextlib.suppress(BootscopeError):
             again = outcome_of(view(store, store.load(found.run_id)), key, found.what)
             again = msgspec.structs.replace(
@@ -172,8 +172,8 @@ class Scheduler:
         return None
 
     def _recorded(self, key: str, candidate: Candidate) -> Outcome | None:
-        """What came of a system that was booted by somebody else."""
-        # What must answer is asked where there is time for it.
+        """The outcome of a system that was booted outside of this search."""
+        # Required milestones need further boots, for which there is time elsewhere.
         asked = any(m.required for m in candidate.loaded.system.milestones.values())
         run = None if asked else self.bench.recorded(candidate.loaded)
         if not run:
@@ -187,15 +187,15 @@ class Scheduler:
     # ---- work ----
 
     def _job(self, candidate: Candidate, key: str) -> Job:
-        # A system whose sources are not there has no key yet; there is one such at a time.
+        # A system whose sources are not fetched has no key yet; there is only one such at a time.
         job = self._jobs.get(key)
         if not job or job.stop:
             job = self._jobs[key] = Job(candidate, key)
         return job
 
     def _make_way(self) -> None:
-        """Stops what is in the way of what is wanted: work of the same kind that nobody asks for any more,
-        and, where all hands are busy, a build that is only likely to be asked for."""
+        """Stops what blocks the wanted system: work of the same kind that nobody asks for any more, and, if
+        all workers are busy, a build that is only likely to be asked for."""
         state = self._jobs[self._wanted or ""].state
         busy = {WAITING: BUILDING, BUILT: BOOTING}.get(state)
         kinds = (BUILDING, BOOTING) if self.bench.hands else (busy,)
@@ -204,7 +204,7 @@ class Scheduler:
             if key not in self._hints:
                 job.stop = True
         if self.bench.hands:
-            # The least likely one goes, and only where nobody is free or becomes free by what has just ended.
+            # The least likely one yields, and only if no worker is free or about to become free.
             if len(under_way) >= self.bench.hands and not any(job.stop or job.yields for _, job in under_way):
                 max(under_way, key=lambda pair: self._hints.index(pair[0]))[1].yields = True
         else:
@@ -212,7 +212,7 @@ class Scheduler:
                 job.yields |= busy == BUILDING and not job.stop
 
     def _take(self, states: Sequence[int]) -> Job | None:
-        """Waits for a job in one of these states: what is wanted first. None when there is no more work."""
+        """Waits for a job in one of these states: the wanted one first. None when the scheduler is closed."""
         with self._changed:
             while not self._closed:
                 for key in (self._wanted, *self._hints):
@@ -238,7 +238,7 @@ class Scheduler:
     def _work(self, job: Job, work: Callable[[Job, Emulator], StoredRun | None]) -> None:
         watcher, begun = Watcher(job, self.tell), time.monotonic()
         state, outcome = DONE, None
-        # What is booted with the limit that holds when it is built is so to its end.
+        # A boot keeps to its end the limit that was in force when it was built.
         limit_ns = job.order.limits.limit_ns if job.order else self.bench.limits.limit_ns
         try:
             run = work(job, self.bench.watched_by(watcher, watcher))
@@ -277,7 +277,7 @@ class Scheduler:
         found = view(self.bench.store, run)
         outcome = outcome_of(
             found,
-            # Now that its sources are there it has one.
+            # Its sources are fetched now, so it has a key.
             job.key or self.bench.key(job.candidate.loaded),
             job.candidate.what,
             self.bench.lasting(found.boot),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for a shorter boot: what applies is tried, and what is proven to help stays.
+"""The search for a shorter boot: applicable techniques are tried, and what is proven to help is kept.
 
-Everything is booted with all that was accepted so far, and compared with the same without it: what is
-faster and still works stays. What excludes an accepted technique, such as another file system or
-another compression, is tried in its place, so that the best of them is left. What cannot be built or
-does not boot is refused with the reason, and the search goes on. With a kernel of other sources it is tried
-once more.
+Each trial is booted with all that was accepted so far, and compared with the same without it: what is faster
+and still works is kept. What excludes an accepted technique, such as another file system or another
+compression, is tried in its place, so that the best of them remains. What cannot be built or does not boot is
+refused with the reason, and the search goes on. After the kernel's sources have changed, such failures are
+tried once more.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from bootscope.search.foresight import foreseen
 from bootscope.system.changes import Change
 
 _LIKELY = 0.8
-"""How often what is expected to save something does so; only what is foreseen depends on it."""
+"""How often a technique that is expected to save something does so; affects only the looking ahead."""
 
 
 class Over(Exception):
-    """The search has come to its end; the message says why."""
+    """The search is over; the message says why."""
 
 
 @dataclass
@@ -48,14 +48,14 @@ class Search(Generic[V]):
     goal: Goal
     tell: Callable[[str], None]
     accepted: dict[str, Change] = field(default_factory=dict)
-    """By the name that `try` knows them by."""
+    """By the name that `try` uses."""
     tried: set[str] = field(default_factory=set)
-    """What need not be tried any more."""
+    """What need not be tried again."""
     experiments: list[Experiment[V]] = field(default_factory=list)
     given: tuple[str, ...] = ()
-    """Those that the search was begun with: another one has proven them."""
+    """Those that the search was begun with: an earlier search has proven them."""
     first: V | None = None
-    """The verdict on what the search was begun with, where the bench has one."""
+    """The verdict on the techniques that the search was begun with, if the bench has one."""
     now: V | None = None
     """The verdict on the system as it stands."""
     ended: str = ""
@@ -64,7 +64,7 @@ class Search(Generic[V]):
     _again: set[str] = field(default_factory=set)
 
     def run(self) -> bool:
-        """Searches until the goal, the budget, or nothing is left; returns False when the bench broke down.
+        """Searches until the goal is reached, or time or techniques run out; False when the bench failed.
 
         Raises UserError when the system itself does not boot, and as the bench does.
         """
@@ -74,21 +74,21 @@ class Search(Generic[V]):
         try:
             self._try_all()
             if self.bench.exact:
-                # What saved nothing may save something now. Boots are short by now, builds are not.
+                # What saved nothing may save something now. Boots are short now, builds are not.
                 self._again = {name for e in self.experiments if _worked(e) for name in e.techniques}
                 self._try_all()
             self.ended = "nothing is left to try"
         except Over as over:
             self.ended = str(over)
         except (BoardError, BaseFailedError) as error:
-            # What was proven until then is worth having.
+            # What was proven before the error is kept.
             self.ended = f"stopped by an error: {error.message}"
             return False
         self.bench.end()
         return True
 
     def _try_all(self) -> None:
-        # Where measuring is exact and cheap, all others are tried together again once one is found.
+        # Where measuring is exact and cheap, all others are tried together again once one bad one is found.
         halves = Bisection(self._attempt, repeats=True, first_only=self.bench.exact)
         while trial := self._next(self.open(), self.accepted):
             halves.run(trial)
@@ -108,7 +108,7 @@ class Search(Generic[V]):
             raise Over("the time allowed is over")
 
     def open(self, seen: V | None = None) -> list[Finding]:
-        """What applies to the system as it stands, or to another one, and has not been tried."""
+        """What applies to the system as it stands, or to that of `seen`, and has not been tried."""
         found = self.bench.findings(seen or self.now)
         return [f for f in found if self._untried(f) and self.goal.allows(f)]
 
@@ -119,7 +119,7 @@ class Search(Generic[V]):
     # ---- trying ----
 
     def _attempt(self, trial: Sequence[Finding]) -> Attempt:
-        """Tries findings together, and what they make possible where they are refused for good."""
+        """Tries findings together; if they are refused for good, also with what they make possible."""
         self._check()
         made = self._experiment(trial)
         if in_the_way := self._in_the_way(made):
@@ -133,8 +133,7 @@ class Search(Generic[V]):
         return Attempt(made.refusal, final=True)
 
     def _named(self, trial: Sequence[Finding], made: Experiment[V]) -> tuple[int, ...]:
-        """Positions of those that are to be tried alone: what Kconfig refuses it names, so that nobody need
-        search for it."""
+        """Positions of findings to try alone: those whose symbols Kconfig refused, found without a search."""
         found = [n for n, f in enumerate(trial) if _sets(f.change, _symbols(made))]
         if len(found) == len(trial):
             return ()
@@ -142,14 +141,14 @@ class Search(Generic[V]):
         return tuple(found)
 
     def _in_the_way(self, made: Experiment[V]) -> tuple[str, ...]:
-        """Accepted techniques that ask for symbols which Kconfig does not have with what was tried: such as a
-        driver as a module, where a configuration from nothing is without its whole class."""
+        """Accepted techniques that set symbols which Kconfig lacks with what was tried: such as a driver as a
+        module, where a configuration from nothing is without its whole class."""
         kept = ((name, change) for name, change in self.accepted.items() if name not in made.replaced)
         return tuple(name for name, change in kept if _sets(change, _symbols(made)))
 
     def _followers(self, trial: Sequence[Finding], made: Experiment[V]) -> list[Finding]:
-        """What a refused change of the layout would make possible to leave out: a root file system in memory
-        pays when the drivers of the card go. What the boot showed with the change tells."""
+        """What a refused change of the layout would make it possible to leave out: a root file system in
+        memory pays off once the card's drivers go. Found in the boot with the change."""
         if not made.verdict or not made.verdict.works or not trial[0].change.settings:
             return []
         before = {f.spec for f in self.open()}
@@ -160,10 +159,10 @@ class Search(Generic[V]):
     def _experiment(
         self, trial: Sequence[Finding], last: bool = False, without: Iterable[str] = ()
     ) -> Experiment[V]:
-        """Boots the system with the findings, and keeps them when they are worth it.
+        """Boots the system with the findings, and keeps them if they help.
 
-        With `last` they are not to be tried in smaller groups; `without` are accepted ones that they come in
-        the place of, beside those that they exclude.
+        With `last` they are not tried in smaller groups; `without` are accepted ones to replace, beside those
+        that they exclude.
         """
         names = tuple(f.spec for f in trial)
         excluded = (name for f in trial for name in rivals(f, self.accepted))
@@ -188,8 +187,8 @@ class Search(Generic[V]):
         return {**kept, **{f.spec: f.change for f in trial}}
 
     def _ahead(self, trial: Sequence[Finding]) -> Iterator[tuple[Changes, str]]:
-        """What comes after a trial, most likely first: the next one if it is accepted, if it is refused, and
-        so on from there."""
+        """What follows a trial, most likely first: the next one if it is accepted, the next one if it is
+        refused, and so on."""
         left = [f for f in self.open() if f not in trial]
         taken, likely = self._with(trial), _chance(trial)
         first = (_State(likely, taken, left), _State(1 - likely, dict(self.accepted), left))
@@ -197,12 +196,12 @@ class Search(Generic[V]):
 
 
 def _worked(e: Experiment[V]) -> bool:
-    """Whether an experiment was refused only for what it saved."""
+    """Whether an experiment was refused only because it saved nothing."""
     return not e.accepted and e.verdict is not None and e.verdict.works
 
 
 def _broke(e: Experiment[V]) -> bool:
-    """Whether an experiment was refused since its system could not be built, or did not work."""
+    """Whether an experiment was refused because its system could not be built or did not work."""
     return not e.accepted and not (e.verdict and e.verdict.works)
 
 
@@ -212,7 +211,7 @@ def _chance(trial: Sequence[Finding]) -> float:
 
 
 def _sum(trial: Sequence[Finding]) -> int | None:
-    """What findings are predicted to save; None when there is no prediction for one of them."""
+    """The predicted saving of findings together; None when one of them has no prediction."""
     savings = [f.saving_ns for f in trial]
     return None if None in savings else sum(ns for ns in savings if ns is not None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a system still does what it must, beyond its first picture, by a check of the user's."""
+"""Whether a system still does what it must, beyond its first picture, by a check that the user supplies."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.process import environment
 
 _CHECK_S = 3600
-"""Host time for a check of the user's."""
+"""Host time for a check that the user supplies."""
 
 
 def refused(command: str, words: Sequence[str], run: Path, names: Mapping[str, str]) -> tuple[str, ...]:
-    """What a command of the user's says against a recorded boot, empty when it ends with status 0.
+    """The complaint of a user's command about a recorded boot; empty when it ends with status 0.
 
     Its `words` are run without a shell, with BOOTSCOPE_RUN (the folder of the recording), BOOTSCOPE_RUN_ID
     and `names` in the environment. Raises UserError when it cannot be started.
@@ -44,7 +44,7 @@ def refused(command: str, words: Sequence[str], run: Path, names: Mapping[str, s
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a check as it was given. Raises UserError when it is none."""
+    """The words of a check as it was given. Raises UserError when it is not valid."""
     try:
         words = shlex.split(command)
     except ValueError as error:

@@ -28,8 +28,8 @@ from bootscope.techniques.model import techniques
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a search. `beside`: capabilities that a second search keeps; none for no second one.
-    `ablate`: also take away what needs a new kernel. `measure_pareto`: boot what is only estimated."""
+    """The options of a search. `beside`: capabilities that a second search keeps; empty for no second search.
+    `ablate`: also take out what needs a new kernel. `measure_pareto`: boot what is only estimated."""
 
     goal: Goal = field(default_factory=Goal)
     ablate: bool = False
@@ -38,19 +38,19 @@ class Options:
 
 
 def ablate(search: Search[V], everything: bool = True) -> list[Worth[V]]:
-    """Takes one accepted technique away at a time; without `everything` only those that need no new kernel.
+    """Takes out one accepted technique at a time; without `everything` only those that need no new kernel.
 
-    What was worth something when it was accepted need not be at the end: what the application as first
-    process makes superfluous, for one. It is taken out again, so that nobody loses a capability for nothing;
-    but only where that is shown: what a few boots of a board cannot show is no reason to take out what was
-    proven before. Stops when the search's time is over. Raises as the bench does.
+    What saved time when it was accepted may save nothing at the end: for example what the application as
+    first process makes superfluous. It is taken out again, so that no capability is lost for nothing; but
+    only if that is shown: what a few boots of a board cannot show is no reason to take out what was proven
+    before. Stops when the search's time is over. Raises as the bench does.
     """
     known, bench = techniques(), search.bench
     found: list[Worth[V]] = []
-    # What takes away most first: of two that stand for each other that one should go.
+    # Those that lose most come first: of two that are worth nothing beside each other, that one should go.
     order = sorted(search.accepted, key=lambda spec: -len(known[word_name(spec)].loses))
     left = [spec for spec in order if everything or not needs_kernel(search.accepted[spec])]
-    # Where boots vary, one that is left was measured alone when it was accepted.
+    # Where boots vary, a single remaining technique was measured alone when it was accepted.
     while left and (bench.exact or len(search.accepted) > 1):
         if time.monotonic() > search.deadline:
             if not bench.exact:
@@ -77,7 +77,7 @@ def search_emulated(
     boots: int,
     tell: Callable[[str], None],
 ) -> Result:
-    """Searches on the emulated board, and tells how it goes on.
+    """Searches on the emulated board and reports its progress through `tell`.
 
     Raises UserError when the system itself does not boot, and ToolError as builds and recordings do.
     """
@@ -97,9 +97,10 @@ def search_emulated(
 
 
 def _beside(first: EmulatedSearch, options: Options, worths: list[Worth[ExactVerdict]]) -> Result:
-    """The same search for a system that keeps some capabilities: from what of the first one may stay.
+    """The same search for a system that keeps some capabilities: begins with what may stay of the first.
 
-    What was refused is tried again only where it was tried on something that has gone, or because of it.
+    What was refused is tried again only if it was tried on something that is gone now, or refused because of
+    it.
     """
     begun = time.monotonic()
     first.tell(f"once more, keeping {', '.join(options.beside)}")
@@ -117,7 +118,7 @@ def _beside(first: EmulatedSearch, options: Options, worths: list[Worth[ExactVer
     try:
         search.run()
     except UserError:
-        # What is left of the first one cannot be put together, so it is begun anew.
+        # The rest of the first one's result cannot be combined, so the search begins anew.
         search = EmulatedSearch(first.bench, goal, first.tell)
         search.run()
     again = ablate(search, options.ablate)
@@ -126,14 +127,14 @@ def _beside(first: EmulatedSearch, options: Options, worths: list[Worth[ExactVer
 
 
 def _stands(e: Experiment[ExactVerdict], gone: Set[str]) -> bool:
-    """Whether a refusal holds in a system without what has gone."""
+    """Whether a refusal also holds in a system without what is `gone`."""
     return not e.accepted and not e.halved and not gone & {*e.on, *e.techniques}
 
 
 @dataclass
 class BoardResult:
-    """A search on a physical board that has ended. `whole`: what everything accepted is worth together; None
-    where that is nothing, or could not be measured."""
+    """A finished search on a physical board. `whole`: the saving of all accepted techniques together; None if
+    there are none, or it could not be measured."""
 
     bench: PhysicalBench
     search: Search[BoardVerdict]
@@ -142,9 +143,9 @@ class BoardResult:
 
 
 def search_on_board(pairs: BoardBench, options: Options) -> BoardResult:
-    """Searches on a physical board; the board's observer is told how it goes on.
+    """Searches on a physical board and reports its progress to the board's observer.
 
-    Raises UserError when the system itself does not boot, and as the measuring does until then.
+    Raises UserError when the system itself does not boot, and as the measuring does up to then.
     """
     bench = PhysicalBench(pairs)
     search = Search(bench, options.goal, pairs.observer.says)
@@ -160,7 +161,7 @@ def search_on_board(pairs: BoardBench, options: Options) -> BoardResult:
 
 
 def _whole(found: BoardResult) -> BoardVerdict | None:
-    """What all that was accepted is worth together; None when that is nothing."""
+    """The verdict on all accepted techniques together; None if there are none."""
     bench, search = found.bench, found.search
     if not search.accepted:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What techniques are worth that make one milestone sooner, whatever they do to the whole boot."""
+"""What techniques save on one milestone, whatever they do to the whole boot."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Sooner(msgspec.Struct, frozen=True):
 
 
 def sooner(recipes: Iterable[Recipe], found: Comparison | None) -> Sooner | None:
-    """The milestone that these recipes are for; None where they are for the whole boot or for different ones,
-    or the boots did not both reach it."""
+    """The milestone that these recipes are for; None if they are for the whole boot or for different ones, or
+    if a boot did not reach it."""
     wanted = {recipe.milestone for recipe in recipes}
     name = wanted.pop() if len(wanted) == 1 else ""
     base_ns, variant_ns = found.milestones.get(name, (None, None)) if found else (None, None)

@@ -16,7 +16,7 @@ from bootscope.search.outcome import Outcome, changed_sizes, faults, outcome_of
 
 @dataclass(frozen=True)
 class ExactVerdict(Verdict):
-    """What a variant is worth beside its base; `comparison` has the details where somebody asked for them."""
+    """How a variant compares with its base; `comparison` has the details if they were asked for."""
 
     base: Outcome
     variant: Outcome
@@ -51,7 +51,7 @@ class ExactVerdict(Verdict):
 
     @property
     def parts_may_help(self) -> bool:
-        # That several effects cancel each other to the nanosecond is not to be feared.
+        # Several effects will not cancel each other to the nanosecond.
         return not self.variant.reached or self.variant.total_ns != self.base.total_ns
 
     @property
@@ -64,7 +64,7 @@ class ExactVerdict(Verdict):
         return changed_sizes(self.base.sizes, self.variant.sizes)
 
     def refusal(self, replaced: Sequence[str]) -> str:
-        """Why the variant is not accepted in the place of those `replaced`; empty where it is."""
+        """Why the variant is not accepted instead of those `replaced`; empty if it is."""
         saving_ns = self.base.total_ns - self.variant.total_ns
         if self.faults:
             return "; ".join(self.faults)
@@ -77,6 +77,6 @@ class ExactVerdict(Verdict):
 
 
 def verdict(store: Store, a: View, b: View) -> ExactVerdict:
-    """The verdict on boot `b` beside boot `a`, which must have reached its milestone."""
+    """The verdict on boot `b` compared with boot `a`, which must have reached its milestone."""
     details = comparison(store, a, b) if b.boot.info.complete else None
     return ExactVerdict(outcome_of(a), outcome_of(b), details)

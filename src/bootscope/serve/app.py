@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The application: which address shows what.
 
-    /                         the runs, sought, filtered and sorted by the query; searches
-    /events                   a mark of how the list stands, whenever that has changed
+    /                         the runs: searched, filtered and sorted by the query; searches
+    /events                   a mark of the list's state, whenever it changes
     /run/RUN  /run/RUN/BOOT   the report of a run or of one of its boots
     /compare/A/B              the report of two
     /plot                     a milestone, run by run over the days
-    /history                  the same of one product, board and branch, with the changes (history/)
-    /live/RUN                 a run that is being recorded; /live/RUN/events what is new, as it comes
+    /history                  the same for one product, board and branch, with the changes (history/)
+    /live/RUN                 a run that is being recorded; /live/RUN/events sends news as they come
     /search/NAME              the last search of a system; /search/NAME/events as above
     /enter/CODE               lets a browser in (keys.py)
     /static/NAME              styles and scripts
 
-A run is looked up among those that the store has: no part of an address ever becomes a path.
+A run is looked up among those in the store: no part of an address ever becomes a path.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from bootscope.serve.overview import fitting, overview, plotted, state_of
 
 _NAME = 120
 _LIST_S = 2.0
-"""How often the list is looked at for a page that shows it."""
+"""How often the list is checked for a page that shows it, in s."""
 
 
 class Site:
@@ -55,7 +55,7 @@ class Site:
         self._figures, self._pages, self._events = Figures(store), Pages(store), Events(stopping)
 
     def routes(self) -> list[Route]:
-        """What is shown where."""
+        """The pages by path."""
         return [
             Route("/", self.runs),
             Route("/events", self.runs_events, methods=["GET"]),
@@ -77,19 +77,19 @@ class Site:
         return self._figures.all()
 
     def _run_id(self, request: Request, name: str = "run") -> str:
-        """The run that an address names. Raises HTTPException where there is none."""
+        """The run that an address names. Raises HTTPException if there is none."""
         wanted: str = request.path_params[name]
         if wanted not in self._store.run_ids():
             raise HTTPException(404, f"There is no run {visible(wanted, _NAME)}, or it was deleted.")
         return wanted
 
     def _searches(self) -> dict[str, bool | None]:
-        """The searches by name, and whether each is at work."""
+        """The searches by name, and whether each is running."""
         root = self._store.root
         return {name: searches.running(root, name) for name in searches.names(root)}
 
     def runs(self, request: Request) -> Response:
-        """The list."""
+        """The list of runs."""
         found, there = self._found(), self._searches()
         return pages.page(
             "runs",
@@ -99,7 +99,7 @@ class Site:
         )
 
     async def runs_events(self, request: Request) -> Response:
-        """How the list stands: the page takes itself anew when that has changed."""
+        """Sends the list's state: the page reloads when it changes."""
 
         def look() -> dict[str, Any]:
             return {"state": state_of(self._found(), self._searches())}
@@ -111,10 +111,10 @@ class Site:
         return pages.page("plot", **plotted(self._found(), request.query_params))
 
     def history(self, request: Request) -> Response:
-        """Where a milestone changed, for the newest series of the runs that are asked for."""
+        """Where a milestone changed, in the newest series among the requested runs."""
         about = request.query_params.get("about") or None
         runs, pending = fitting(self._found(), request.query_params)
-        if pending:  # a part of them would show changes that are none
+        if pending:  # only a part of them would show changes that do not exist
             words = f"The times of {pending} of {len(runs)} runs are being worked out."
             return pages.trouble(503, "History", words, "reload this page in a moment")
         try:
@@ -124,7 +124,7 @@ class Site:
             return pages.trouble(422, "History", visible(error.message, 400), hint)
 
     def chosen(self, request: Request) -> Response:
-        """The comparison of the two runs that were ticked in the list, the older one first."""
+        """The comparison of the two runs ticked in the list, the older one first."""
         asked = {unquote(value) for value in request.query_params.getlist("run")}
         ticked = [run_id for run_id in self._store.run_ids() if run_id in asked]
         if len(ticked) != 2:
@@ -139,7 +139,7 @@ class Site:
         return self._report((a, b), (a, b))
 
     def run(self, request: Request) -> Response:
-        """The report of a run, or of one boot of it; of one that is being recorded, how it stands."""
+        """The report of a run, or of one boot of it; if it is being recorded, its progress."""
         run_id, boot = self._run_id(request), request.path_params.get("boot")
         if boot is None and self._store.is_recording(self._store.runs / run_id):
             return RedirectResponse(pages.path("live", run_id), 303)
@@ -165,7 +165,7 @@ class Site:
         return pages.page("live", run_id=run_id, shown=visible(run_id, _NAME))
 
     async def live_events(self, request: Request) -> Response:
-        """What is new of it, as it comes."""
+        """Sends news of it as they come."""
         return self._events.stream(Follower(self._store, self._run_id(request)).look)
 
     def _search_name(self, request: Request) -> str:
@@ -180,15 +180,15 @@ class Site:
         return pages.page("search", name=name, shown=visible(name, _NAME))
 
     async def search_events(self, request: Request) -> Response:
-        """What it finds, as it comes."""
+        """Sends its findings as they come."""
         return self._events.stream(searches.SearchFollower(self._store.root, self._search_name(request)).look)
 
     def enter(self, request: Request) -> Response:
-        """Lets a browser in. It goes on from a page of ours: a cookie for this site only is not sent where
-        another site's page led here."""
+        """Lets a browser in. The browser then goes on from a page of ours: a cookie with SameSite is not sent
+        after a link on another site's page."""
         if self._keys is None:
             return RedirectResponse("/", 303)
-        # What only looks (a preview of a link) must not use the code up.
+        # A request that only looks (a preview of a link) must not use up the code.
         session = self._keys.enter(request.path_params["code"]) if request.method == "GET" else None
         if session is None:
             message = "This address was used before, or is of an earlier server."
@@ -210,8 +210,8 @@ class Site:
 def application(
     store: Store, names: frozenset[str], keys: Keys | None, stopping: Callable[[], bool] = lambda: False
 ) -> Guard:
-    """The server's application; `names` are its host names, `keys` who may see it (None: everybody who can
-    reach it)."""
+    """The server's application; `names` are its host names, `keys` decides who may see it (None: everybody
+    who can reach it)."""
     handlers: dict[Any, Any] = {HTTPException: _refused}
     return Guard(
         Starlette(routes=Site(store, keys, stopping).routes(), exception_handlers=handlers), names, keys

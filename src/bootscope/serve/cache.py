@@ -26,7 +26,7 @@ class Pages:
         self._room = threading.Semaphore(_AT_A_TIME)
 
     def get(self, names: tuple[str, ...], run_ids: tuple[str, ...], make: Callable[[], str]) -> str:
-        """The page about `names`; `make` makes it where its runs have changed. Raises what that does."""
+        """The page about `names`; `make` makes it if its runs have changed. Raises what `make` raises."""
         key = (names, *map(self._state, run_ids))
         with self._lock:
             if key in self._kept:
@@ -41,7 +41,7 @@ class Pages:
         return made
 
     def _state(self, run_id: str) -> tuple[tuple[str, int], ...]:
-        """The descriptions of a run and of its boots, which are what may change, with their dates."""
+        """The descriptions of a run and of its boots, which may change, with their modification times."""
         folder = self._store.runs / run_id
         found = []
         for path in sorted([*folder.glob("*.json"), *folder.glob("boots/*/boot.json")]):

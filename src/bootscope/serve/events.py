@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server-sent events: what a follower sees, to a page that stays open
+"""Server-sent events: a follower's news, sent to a page that stays open
 (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from bootscope.core.text import visible
 
 LOOK_S = 0.3
 _ALIVE_S = 10.0
-"""How often something is sent when nothing happens: a page that was closed is noticed by that."""
+"""How often something is sent when nothing happens, in s: this detects closed pages."""
 MOST = 24
-"""Pages that are followed at a time: each of them costs reading its files again and again."""
+"""How many pages are followed at a time: each one costs reading its files again and again."""
 
 Look = Callable[[], dict[str, Any]]
 
@@ -32,7 +32,7 @@ class Events:
         self._open = 0
 
     def stream(self, look: Look, every_s: float = LOOK_S) -> Response:
-        """A response that tells what `look` returns, whenever that is something new, until it says `over`."""
+        """A response that sends the result of `look` whenever it is new, until it contains `over`."""
         if self._open >= MOST:
             return PlainTextResponse(f"{MOST} pages are being followed already\n", 503)
         return StreamingResponse(self._events(look, every_s), media_type="text/event-stream")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the list says that each run took. What nobody has worked out yet is worked out beside, so that a list
-of many runs never waits for it."""
+"""The figures of runs in the list. Missing ones are computed in the background, so that a list of many runs
+never waits for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Stamp = tuple[str, int, int]
 
 
 class Known(NamedTuple):
-    """A run with its figure; `pending` where that is being worked out."""
+    """A run with its figure; `pending` if that is being computed."""
 
     run: Summary
     figure: Figure | None
@@ -60,7 +60,7 @@ class Figures:
         return Known(run, self._known[stamp], False)
 
     def _stamp(self, run: Summary) -> _Stamp:
-        """What changes when the run does: milestones may be added, or boots."""
+        """A key that changes when the run does: milestones or boots may be added."""
         folder, changed_ns = self._store.runs / run.run_id, 0
         for name in (RUN, MEASURED, IMPORT):
             with contextlib.suppress(OSError):

@@ -14,7 +14,7 @@ from bootscope.core.text import seconds, visible
 from bootscope.runs.growing import Growing, Line, SoFar, growing
 
 MOST_LINES = 2000
-"""Lines that a page holds: the newest ones."""
+"""How many lines a page holds: the newest ones."""
 _MS = 1_000_000
 
 
@@ -27,13 +27,13 @@ class Follower:
         self._boot = 0
         self._watched: Growing | None = None
         self._found = SoFar()
-        """What the last look that went well has found: a record may be half written when it is read."""
+        """The result of the last look that succeeded: a record may be half written when it is read."""
         self._sent: list[Line] = []
         self._told: list[str] = []
 
     def look(self) -> dict[str, Any]:
-        """What a page has to be told (live.js): `boot`, lines from number `from` on, milestones and
-        phases, how boots have `ended`; `over` when nothing more will come, `gone` when the run is deleted."""
+        """News for a page (live.js): `boot`, lines from number `from` on, milestones and phases, how boots
+        have `ended`; `over` when nothing more will come, `gone` when the run is deleted."""
         if not self._path.exists():
             return {"gone": True, "over": True}
         recording = self._store.is_recording(self._path)
@@ -59,7 +59,7 @@ class Follower:
         }
 
     def _new(self, lines: tuple[Line, ...]) -> dict[str, Any]:
-        """The lines that were not sent, or have changed since: a moment is known better by what follows."""
+        """Lines that were not sent yet, or have changed since: later data give more exact times."""
         shown = [Line(line.at_ns // _MS * _MS, line.phase, line.text) for line in lines]
         pairs = zip(self._sent, shown, strict=False)
         same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(self._sent), len(shown)))
@@ -69,7 +69,7 @@ class Follower:
         return {"from": begin, "total": len(shown), "lines": new}
 
     def _newest(self) -> bool:
-        """Turns to the newest boot; returns whether that is another one than before."""
+        """Switches to the newest boot; returns whether it is another one than before."""
         numbers = [int(p.name) for p in (self._path / "boots").glob("[0-9]*") if p.name.isdecimal()]
         newest = max(numbers, default=0)
         if newest == self._boot:

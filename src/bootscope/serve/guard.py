@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands before every page: which requests are answered at all, and the headers of every answer.
+"""Runs before every page: decides which requests are answered at all, and sets the headers of every answer.
 
 A server on the loopback can be reached by every page that a user has open in a browser. So a request is
-answered only where
+answered only if
 
 - it reads (GET, HEAD);
-- its `Host` is a name of this server or an address in numbers: a page of another name whose address was
-  turned to ours (DNS rebinding) has its own name there;
+- its `Host` is a name of this server or an IP address: a page of another name that was redirected to our
+  address (DNS rebinding) sends its own name;
 - it comes from our own pages or from the address bar: by `Origin`, and by `Sec-Fetch-Site`, which browsers
   send to the loopback and over https (https://www.w3.org/TR/fetch-metadata/);
 - its path is plain: no `..`, no encoded slash, no control character;
-- where the server asks for a token, it has the token or a cookie that was got by one (keys.py).
+- it has the token, or a cookie that was obtained with one (keys.py), if the server requires a token.
 
 Nothing here makes an answer readable for other origins (CORS).
 """
@@ -32,7 +32,7 @@ from bootscope.serve.keys import Keys
 
 COOKIE = "bootscope"
 ENTER = "/enter/"
-"""The path where a code gets a cookie; the code follows."""
+"""The path at which a code is exchanged for a cookie; the code follows."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -49,20 +49,20 @@ _LONGEST = 2048
 """Bytes of a path, and of a query."""
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?", re.IGNORECASE)
 _HIDDEN = re.compile(rb"%(?:2f|5c|2e|00)", re.IGNORECASE)
-"""A slash, a backslash, a dot and a NUL: no page of ours needs to have them encoded."""
+"""A slash, a backslash, a dot and a NUL: no page of ours needs them encoded."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not answered, with the status of HTTP."""
+    """Why a request is not answered, with the HTTP status."""
 
     status: int
     why: str
 
 
 class Guard:
-    """Lets requests through to `app`, or refuses them. `names` are the host names of this server; `keys` are
-    None where no token is asked for."""
+    """Passes requests on to `app`, or refuses them. `names` are the host names of this server; `keys` is None
+    if no token is required."""
 
     def __init__(self, app: ASGIApp, names: frozenset[str], keys: Keys | None) -> None:
         self._app, self._names, self._keys = app, names, keys
@@ -87,7 +87,7 @@ class Guard:
             await self._app(scope, receive, with_headers)
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Why a request is refused; None for one that is not."""
+        """Why a request is refused; None if it is not."""
         headers = Headers(scope=scope)
         return (
             _of_method(scope["method"])
@@ -141,7 +141,7 @@ def _of_origin(headers: Headers, path: str) -> Refusal | None:
     if any(origin not in (f"http://{host}", f"https://{host}") for origin in origins):
         return Refusal(403, "the request is from another origin")
     site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "")
-    # A code comes by mail or chat, whose page may be the one that the link is followed from.
+    # A code is sent by mail or chat, so its link may be followed from a page of another site.
     if site in ("none", "same-origin") or (path.startswith(ENTER) and mode == "navigate"):
         return None
     return Refusal(403, "the request is from a page of another site; type the address into a new tab")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may see the pages: a token in a header, or a cookie that a browser gets for a code that works once.
+"""Who may see the pages: a token in a header, or a cookie that a browser gets for a one-time code.
 
-A code stands in an address, and addresses are kept in histories and logs; so a code is used up when it is
-used, and the cookie that it gives is another secret. All of them end with the server.
+A code is part of an address, and addresses end up in histories and logs; so a code works only once, and the
+cookie that it gives is another secret. All of them end with the server.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _MOST_SESSIONS = 100
 
 
 class Keys:
-    """The token of a server, its code for the next browser, and the cookies that it gave out.
+    """The token of a server, its code for the next browser, and the cookies that it issued.
 
-    `renewed` is told each code: a user has to be able to open a second browser.
+    `renewed` is called with each new code: a user must be able to open a second browser.
     """
 
     def __init__(self, renewed: Callable[[str], None]) -> None:
@@ -28,7 +28,7 @@ class Keys:
         self._code = ""
 
     def renew(self) -> None:
-        """Makes a new code, and tells it."""
+        """Makes a new code, and passes it to `renewed`."""
         self._code = secrets.token_urlsafe(_BYTES)
         self._renewed(self._code)
 
@@ -42,16 +42,16 @@ class Keys:
         return session
 
     def knows(self, session: str) -> bool:
-        """Whether a cookie's value was given out by this server."""
-        # All are compared, so that the time tells nothing.
+        """Whether a cookie's value was issued by this server."""
+        # All are compared, so that the time taken reveals nothing.
         return any([_same(session, known) for known in self._sessions])
 
     def fits(self, authorization: str) -> bool:
-        """Whether a header `Authorization` holds the token: `Bearer TOKEN`."""
+        """Whether an `Authorization` header contains the token: `Bearer TOKEN`."""
         kind, _, value = authorization.partition(" ")
         return kind.lower() == "bearer" and _same(value.strip(), self.token)
 
 
 def _same(given: str, known: str) -> bool:
-    """Compares in a time that does not tell how much of it is right."""
+    """Compares in a time that does not depend on how much of it is right."""
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), known.encode())

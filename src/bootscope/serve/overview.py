@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages of the list and of the plot show."""
+"""The content of the pages of the list and of the plot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEWEST_FIRST = ("day", "time")
 _MOST_LISTED = 200
 """Rows of the table below a plot."""
 _MOST_LABELS = 300
-"""Of the labels to choose from; the search finds the others."""
+"""How many labels are offered to choose from; the search finds the others."""
 
 
 def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:
@@ -54,7 +54,8 @@ def overview(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, obje
 
 
 def state_of(found: Sequence[Known], searches: Mapping[str, bool | None]) -> str:
-    """A mark of all that a list may show of runs and searches: another one when any of it has changed."""
+    """A mark of everything that the list shows of runs and searches: it differs when any of that has
+    changed."""
     told = [
         (each.run.run_id, each.run.boots, each.run.complete, each.run.ended, each.pending, dict(each.labels))
         for each in found
@@ -63,7 +64,7 @@ def state_of(found: Sequence[Known], searches: Mapping[str, bool | None]) -> str
 
 
 def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """What can be filtered by: the values that there are."""
+    """The existing values to filter by."""
     found = {
         name: sorted({value for row in rows if (value := getattr(row, name))})
         for name in ("kind", "system", "board")
@@ -72,7 +73,7 @@ def _choices(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:
-    """The headings: name, the address that sorts by it, how it is sorted now (`aria-sort`)."""
+    """The headings: name, the address that sorts by it, its present sort order (`aria-sort`)."""
     result = []
     for key, words in _COLUMNS.items():
         down = f"-{key}"
@@ -84,8 +85,8 @@ def _columns(wanted: Wanted, kept: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def fitting(found: Sequence[Known], asked: Mapping[str, str]) -> tuple[list[Listed], int]:
-    """The runs that are asked for, oldest first, with what is known of them; and of how many that is still
-    being worked out."""
+    """The requested runs, oldest first, with their figures; and how many of these are still being
+    computed."""
     pairs = [(known, row_of(known)) for known in found]
     wanted = {row.run_id for row in chosen([row for _, row in pairs], Wanted.of(asked))}
     runs = [known for known, row in pairs if row.run_id in wanted]
@@ -93,7 +94,7 @@ def fitting(found: Sequence[Known], asked: Mapping[str, str]) -> tuple[list[List
 
 
 def plotted(found: Sequence[Known], asked: Mapping[str, str]) -> dict[str, object]:
-    """A milestone over the days, for the runs that are asked for."""
+    """A milestone over the days, for the requested runs."""
     wanted = Wanted.of(asked)
     pairs = [(known, row_of(known)) for known in found]
     fitting = {row.run_id for row in chosen([row for _, row in pairs], wanted)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the server but those of the report: templates that escape, styles and scripts as files."""
+"""The pages of the server except those of the report: escaping templates, styles and scripts as files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATIC = {
     "live.js": ("text/javascript", ("live.js",)),
     "search_live.js": ("text/javascript", ("search_live.js",)),
 }
-"""The files that pages refer to: name -> media type, and of what they are made."""
+"""The files that pages refer to: name -> media type, and the sources they are made of."""
 
 
 @functools.cache
@@ -32,7 +32,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def path(*parts: str) -> str:
-    """The path of a page, each part in one piece whatever is in it."""
+    """The path of a page; each part stays one segment, whatever it contains."""
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
@@ -42,7 +42,7 @@ def page(name: str, status: int = 200, /, **values: object) -> HTMLResponse:
 
 
 def trouble(status: int, title: str, message: str, hint: str | None = None) -> HTMLResponse:
-    """A page that says what went wrong; `message` and `hint` are safe to show."""
+    """A page about an error; `message` and `hint` must be safe to show."""
     return page("trouble", status, title=title, message=message, hint=hint or "")
 
 
@@ -52,7 +52,7 @@ def static(name: str) -> Response | None:
         return None
     kind, files = _STATIC[name]
     text = "".join((_TEMPLATES / file).read_text() for file in files)
-    if name == "live.js":  # the report's timeline, fed as the boot goes on
+    if name == "live.js":  # the report's timeline, fed while the boot runs
         text = str(html.script(html.TIMELINE)) + text
     if kind == "text/css":
         text = sources("report.css") + text
@@ -60,13 +60,13 @@ def static(name: str) -> Response | None:
 
 
 def report(text: str) -> HTMLResponse:
-    """A page of the report, which holds its scripts: only those may run."""
+    """A page of the report, which contains its scripts: only those may run."""
     return HTMLResponse(text, headers={"Content-Security-Policy": _report_policy()})
 
 
 @functools.cache
 def _report_policy() -> str:
-    """Nothing but the report's own script, known by its hash. Widths of bars are styles within the page."""
+    """Allows only the report's own script, by its hash. Widths of bars are inline styles."""
     digest = base64.b64encode(hashlib.sha256(html.script().encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
@@ -75,6 +75,6 @@ def _report_policy() -> str:
 
 
 def query(values: Mapping[str, str]) -> str:
-    """The query of an address, without what is empty."""
+    """The query of an address, without empty values."""
     found = urlencode({key: value for key, value in values.items() if value})
     return f"?{found}" if found else ""

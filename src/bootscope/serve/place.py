@@ -16,7 +16,7 @@ _LOCAL_NAMES = frozenset({"localhost"})
 
 @dataclass(frozen=True)
 class Place:
-    """An open socket; `host` as the user named it. `local`: only this computer can reach it."""
+    """An open socket; `host` as the user gave it. `local`: only this computer can reach it."""
 
     socket: socket.socket
     host: str
@@ -32,7 +32,7 @@ class Place:
 
     @property
     def names(self) -> frozenset[str]:
-        """The host names that requests for it may have; addresses in numbers are no names."""
+        """The host names that requests to it may have; IP addresses are not among them."""
         if self.local:
             return _LOCAL_NAMES | {self.host.lower()}
         own = socket.gethostname().lower() if _is_any(self.host) else self.host.lower()
@@ -40,9 +40,9 @@ class Place:
 
 
 def open_place(host: str, port: int) -> Place:
-    """Listens at a host's name or address; port 0 is any free one.
+    """Listens at a host's name or address; port 0 means any free one.
 
-    Raises UserError where there is no such host here or the port is no port, ToolError where it is taken.
+    Raises UserError if this computer has no such host or the port is invalid, ToolError if it is in use.
     """
     if not 0 <= port <= 65535:
         raise UserError(f"{port} is not a port", hint="a number up to 65535")

@@ -17,7 +17,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 30
 _COLOURS = 6
 _MOST_POINTS = 5000
 _MARKS = 6
-"""At most, on the axis of times, beside its ends."""
+"""The most marks on the axis of times, beside its ends."""
 
 
 class Value(NamedTuple):
@@ -34,7 +34,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Plot:
-    """Points with places in the drawing; marks of both axes; series with the numbers of their colours."""
+    """Points with their positions in the drawing; marks of both axes; series with their colour numbers."""
 
     points: list[dict[str, object]] = field(default_factory=list)
     across: list[tuple[float, str]] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Plot:
 
 
 def milestones(found: Iterable[Known]) -> dict[str, int]:
-    """Milestone -> in how many runs it was reached, the most frequent first."""
+    """Milestone -> the number of runs that reached it, the most frequent first."""
     counts: dict[str, int] = {}
     for known in found:
         for name in known.figure.milestones if known.figure else ():
@@ -54,7 +54,7 @@ def milestones(found: Iterable[Known]) -> dict[str, int]:
 
 
 def values(found: Iterable[Known], about: str) -> list[Value]:
-    """What the runs have of a milestone, oldest first. A run whose date cannot be read is left out."""
+    """The values of a milestone in the runs, oldest first. Runs whose date cannot be read are left out."""
     result = []
     for known in found:
         times = known.figure.milestones.get(about) if known.figure else None
@@ -67,7 +67,7 @@ def values(found: Iterable[Known], about: str) -> list[Value]:
 
 
 def plot(found: Sequence[Value]) -> Plot:
-    """The drawing of the newest values; the axis of times begins at 0 where that costs little room."""
+    """The drawing of the newest values; the axis of times begins at 0 if that takes little room."""
     shown = found[-_MOST_POINTS:]
     if not shown:
         return Plot()
@@ -106,7 +106,7 @@ def plot(found: Sequence[Value]) -> Plot:
 
 
 def _step(length_ns: int) -> int:
-    """The distance between marks of an axis that long: 1, 2 or 5 times a power of ten, 1 ms or more."""
+    """The distance between marks of an axis of that length: 1, 2 or 5 times a power of ten, at least 1 ms."""
     for power in range(6, 19):
         for factor in (1, 2, 5):
             if factor * 10**power * _MARKS >= length_ns:
@@ -129,7 +129,7 @@ def _point(value: Value, x: float, ys: tuple[float, float, float], colour: int) 
 
 
 def _moment(created: str) -> float | None:
-    """A date of a run in seconds since 1970; None for what is none."""
+    """A run's date in seconds since 1970; None if it is invalid."""
     try:
         found = datetime.fromisoformat(created)
         return (found if found.tzinfo else found.astimezone()).timestamp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of runs: those that are asked for, in the order that is asked for."""
+"""The list of runs: the requested ones, in the requested order."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class Row:
 
 
 class Wanted(NamedTuple):
-    """What is asked for: a text in any name or label, a kind, a system, a board, a label; sorted by what;
-    which page."""
+    """A request: a text in any name or label, a kind, a system, a board, a label; the sort key; the page."""
 
     text: str = ""
     kind: str = ""
@@ -52,7 +51,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Wanted:
-        """As a page's address says it; what makes no sense counts for nothing."""
+        """From the query of a page's address; invalid values are ignored."""
         sort, page = query.get("sort", ""), query.get("page", "")
         return cls(
             query.get("q", "")[:200].strip(),
@@ -77,7 +76,7 @@ _KEYS: dict[str, Callable[[Row], tuple[str | int, ...]]] = {
 
 
 def row_of(known: Known) -> Row:
-    """A run with its figure as the list shows it."""
+    """A run with its figure, as in the list."""
     run, figure, pending, labels = known
     spread = ""
     if figure:
@@ -101,13 +100,13 @@ def row_of(known: Known) -> Row:
 
 
 def _searched(row: Row) -> str:
-    """All texts of a row, in small letters, a line each."""
+    """All texts of a row, in lower case, one per line."""
     texts = (row.shown, row.system, row.board, row.kind, row.ended, *row.labels)
     return "\n".join(texts).casefold()
 
 
 def chosen(rows: Iterable[Row], wanted: Wanted) -> list[Row]:
-    """The rows that are asked for, sorted; those that are being recorded come first in the order of days."""
+    """The requested rows, sorted; when sorted by day, those being recorded come first."""
     text = wanted.text.casefold()
     found = [
         row
@@ -120,7 +119,7 @@ def chosen(rows: Iterable[Row], wanted: Wanted) -> list[Row]:
     ]
     key, down = wanted.sort.removeprefix("-"), wanted.sort.startswith("-")
     found.sort(key=_KEYS[key], reverse=down)
-    if key == "time":  # what has no time comes last, whichever way
+    if key == "time":  # rows without a time come last in both directions
         found.sort(key=lambda row: row.median_ns < 0)
     if wanted.sort == "-day":
         found.sort(key=lambda row: not row.live)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches by their journals: which there are, and what the last one has found so far."""
+"""Searches by their journals: which ones exist, and what the last one has found so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bootscope.search.outcome import Outcome
 
 _FOLDER, _ENDING = "searches", ".jsonl"
 _MOST_BYTES = 4 << 20
-"""Of a journal in one look: what follows is for the next one."""
+"""Bytes of a journal that are read in one look; the rest is for the next one."""
 MOST_ROWS = 1000
 _WORDS = 200
 
@@ -31,17 +31,17 @@ class Row(NamedTuple):
 
 
 def names(root: Path) -> list[str]:
-    """The searches of a store, by the systems or trees that they are of."""
+    """The searches of a store, by the names of their systems or trees."""
     return sorted(path.name.removesuffix(_ENDING) for path in (root / _FOLDER).glob(f"*{_ENDING}"))
 
 
 def running(root: Path, name: str) -> bool | None:
-    """Whether that search is at work; None where that cannot be told."""
+    """Whether that search is running; None if unknown."""
     return is_running(root / _FOLDER / f"{name}{_ENDING}")
 
 
 class SearchFollower:
-    """Follows one journal: the search that began last."""
+    """Follows one journal: always the search that began last."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._file = JsonLines(root / _FOLDER / f"{name}{_ENDING}", Line)
@@ -57,10 +57,10 @@ class SearchFollower:
         self._rows: dict[str, Row] = {}
 
     def look(self) -> dict[str, Any]:
-        """What a page has to be told (search_live.js). Raises ToolError when the journal cannot be read."""
+        """News for a page (search_live.js). Raises ToolError when the journal cannot be read."""
         if not self._file.path.exists():
             return {"gone": True, "over": True}
-        alive = is_running(self._file.path)  # asked first: what it wrote last is read all the same
+        alive = is_running(self._file.path)  # checked first: what it wrote last is still read
         fresh, changed, more = self._at == 0, set[str](), True
         while more:
             lines, end = self._file.after(self._at, _MOST_BYTES)
@@ -86,7 +86,7 @@ class SearchFollower:
         }
 
     def _take(self, line: Line) -> set[str]:
-        """Takes a line in; returns the keys of rows that it changes."""
+        """Reads a line; returns the keys of rows that it changes."""
         if line.kind == "begun":
             self._forget(line)
         self._last = line.at
@@ -103,7 +103,7 @@ class SearchFollower:
         return {row.key}
 
     def _fastest(self) -> str:
-        """The fastest variant so far beside the base, in words; empty while there is none."""
+        """The fastest variant so far against the base, in words; empty if there is none."""
         base, best = self._base, self._best
         if not (base and best) or best.total_ns >= base.total_ns:
             return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the server until it is told to end."""
+"""Runs the server until it is told to end."""
 
 from __future__ import annotations
 

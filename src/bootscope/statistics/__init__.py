@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of repeated boots, with what Python has: figures that are small in number and skewed."""
+"""Statistics of repeated boots, in pure Python: small samples with skewed distributions."""

@@ -14,9 +14,10 @@ OUTLIER_SCORE = 3.5
 """Modified z score from which a value is an outlier (Iglewicz and Hoaglin, How to Detect and Handle Outliers,
 1993): ``|x - median| / (1.4826 MAD)``."""
 LEAST_PERCENT = 97
-"""What the interval of a median holds at least; the same as that of a difference (shift.py)."""
+"""The least confidence of a median's interval; the same as for a difference (shift.py)."""
 DRIFT_P = 0.01
-"""A trend is told when its p value is at most this: it is a warning beside the verdict and should be rare."""
+"""A trend is reported when its p value is at most this: a warning beside the verdict, which should be
+rare."""
 _FEWEST_FOR_OUTLIERS = 3
 _FEWEST_FOR_DRIFT = 6
 _FEWEST_FOR_WARM_UP = 5
@@ -36,9 +37,9 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a sample is like. `quartiles` are the lower and the upper one; `mad_ns` is the median distance
-    from the median. `outliers` and `warm_up` are about places in the sample, from 0; `warm_up` is what the
-    first boot has more than the median of the others, where it lies outside of them, else 0."""
+    """The description of a sample. `quartiles` are the lower and the upper one; `mad_ns` is the median
+    distance from the median. `outliers` are positions in the sample, from 0; `warm_up` is the first boot's
+    difference from the median of the others if it is outside of them, otherwise 0."""
 
     count: int
     median_ns: int
@@ -57,7 +58,7 @@ class Description:
 
 
 def describe(values: Sequence[int], step_ns: int = 0) -> Description:
-    """Describes values in the order of the boots; `step_ns` is how finely they were stamped.
+    """Describes values in the order of the boots; `step_ns` is the resolution of their stamps.
 
     Raises ValueError for no values.
     """
@@ -76,7 +77,7 @@ def describe(values: Sequence[int], step_ns: int = 0) -> Description:
 
 
 def median(values: Sequence[int]) -> int:
-    """The middle value, or the middle of the two in the middle, rounded down. Raises ValueError for none."""
+    """The middle value, or the mean of the middle two, rounded down. Raises ValueError for no values."""
     if not values:
         raise ValueError("no values have no median")
     ordered, half = sorted(values), len(values) // 2
@@ -84,14 +85,14 @@ def median(values: Sequence[int]) -> int:
 
 
 def median_interval(values: Sequence[int]) -> tuple[int, int] | None:
-    """Two of the values between which the median of all such boots, however distributed, lies with at least
-    LEAST_PERCENT probability; None where there are too few for that (fewer than 7).
+    """Two of the values between which the true median of such boots lies with at least LEAST_PERCENT
+    confidence, whatever the distribution; None for too few values (fewer than 7).
 
-    By order statistics: so many of n values lie below the median as heads come up when n coins are thrown.
+    By order statistics: how many of n values are below the median is distributed like heads in n coin tosses.
     """
     ordered, count = sorted(values), len(values)
     below, place = 0, -1
-    # Both sides together may be outside in at most 3 of 100 cases.
+    # Both sides together may miss the median in at most 3 of 100 cases.
     for at in range(count // 2):
         below += math.comb(count, at)
         if 200 * below > (100 - LEAST_PERCENT) * 2**count:
@@ -111,17 +112,17 @@ def quantile(values: Sequence[int], part: int, whole: int) -> int:
 
 
 def deviation_of(values: Sequence[int]) -> float:
-    """The standard deviation of normal noise whose median distance from its median is that of these values:
-    outliers have no say in it. Raises ValueError without values."""
+    """The standard deviation of normal noise with the same median distance from its median as these values:
+    outliers do not affect it. Raises ValueError for no values."""
     middle = median(values)
     return _MAD_TO_DEVIATION * median([abs(x - middle) for x in values])
 
 
 def outliers(values: Sequence[int], step_ns: int = 0) -> tuple[int, ...]:
-    """The places (from 0) of values whose modified z score is above :data:`OUTLIER_SCORE`.
+    """The positions (from 0) of values whose modified z score is above :data:`OUTLIER_SCORE`.
 
-    Where more than half of the values are the same and the MAD is 0, the mean distance stands in, as Iglewicz
-    and Hoaglin advise. A stamp's step is the least that is taken for the deviation.
+    If more than half of the values are equal and the MAD is 0, the mean distance is used instead, as Iglewicz
+    and Hoaglin advise. The deviation is taken to be at least the resolution of the stamps.
     """
     if len(values) < _FEWEST_FOR_OUTLIERS:
         return ()
@@ -133,7 +134,7 @@ def outliers(values: Sequence[int], step_ns: int = 0) -> tuple[int, ...]:
 
 
 def warm_up(values: Sequence[int], step_ns: int = 0) -> int:
-    """How far the first value lies from the median of the others; 0 where it is no outlier beside them."""
+    """The first value's distance from the median of the others; 0 if it is no outlier among them."""
     rest = values[1:]
     if len(values) < _FEWEST_FOR_WARM_UP:
         return 0
@@ -143,7 +144,7 @@ def warm_up(values: Sequence[int], step_ns: int = 0) -> int:
 
 
 def drift(values: Sequence[int]) -> Drift | None:
-    """The trend of values in the order of the boots, if there is one at :data:`DRIFT_P`."""
+    """The trend of values in the order of the boots, if it is significant at :data:`DRIFT_P`."""
     if len(values) < _FEWEST_FOR_DRIFT:
         return None
     p = trend_p(values)
@@ -154,10 +155,10 @@ def drift(values: Sequence[int]) -> Drift | None:
 
 
 def trend_p(values: Sequence[int]) -> float:
-    """The two-sided p value of Mann and Kendall's test for a trend, ties allowed for.
+    """The two-sided p value of Mann and Kendall's test for a trend, corrected for ties.
 
-    Exact for up to 80 values: among all orders of these values the number of pairs in the wrong order has the
-    Gaussian multinomial coefficients for its counts.
+    Exact for up to 80 values: over all orders of these values, the counts of pairs in the wrong order are the
+    coefficients of the Gaussian multinomial.
     """
     falling = sum(y < x for x, y in combinations(values, 2))
     rising = sum(y > x for x, y in combinations(values, 2))
@@ -171,7 +172,8 @@ def trend_p(values: Sequence[int]) -> float:
 
 
 def _inversions(ties: Sequence[int]) -> list[int]:
-    """Number of pairs in the wrong order -> in how many orders of the values, of which `ties` are equal."""
+    """Number of pairs in the wrong order -> how many orders of the values have it; `ties` are the sizes of
+    groups of equal values."""
     counts, before = [1], 0
     for tie in ties:
         counts += [0] * (before * tie)

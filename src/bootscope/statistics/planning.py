@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a number of boots can show, and how many boots it takes to show something.
+"""What a number of boots can show, and how many boots it takes to show a difference.
 
-The noise is taken from the boots that are there: how far two boots of the same build lie apart. That of 10
-boots is known only roughly, and a plan made from too small a noise fails, so it is stretched to the upper
-end of what these boots leave open (:func:`stretch`).
+The noise is estimated from the existing boots: how far two boots of the same build are apart. An estimate
+from 10 boots is rough, and a plan based on too small a noise fails, so it is stretched to the upper end of
+its uncertainty (:func:`stretch`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from bootscope.statistics.shift import ALPHA, STUDENT, chosen_test, standard_err
 from bootscope.statistics.student import student_limit
 
 POWER = 0.8
-"""How likely a difference is to be shown that is as large as planned for."""
+"""The probability with which a difference of the planned size is shown."""
 MOST = 10_000
-"""More boots than this nobody makes."""
+"""Nobody makes more boots than this."""
 _UPPER, _UPPER_OF_FEW = 0.8, 0.9
 _FEW = 9
 _NORMAL = NormalDist()
@@ -29,9 +29,9 @@ _Z_ALPHA, _Z_POWER = _NORMAL.inv_cdf(1 - ALPHA / 2), _NORMAL.inv_cdf(POWER)
 
 
 class Noise:
-    """How far boots of one build lie apart.
+    """How far boots of one build are apart.
 
-    Raises ValueError where no sample has two values.
+    Raises ValueError if no sample has two values.
     """
 
     def __init__(self, *samples: Sequence[int], step_ns: int = 0) -> None:
@@ -43,7 +43,7 @@ class Noise:
         self._stretch = stretch(sum(len(sample) - 1 for sample in samples if sample))
 
     def above(self, shift_ns: int) -> float:
-        """The probability that a boot with that shift comes out above one without; a tie counts half."""
+        """The probability that a boot with that shift takes longer than one without; a tie counts half."""
         count = len(self._apart)
         reach = shift_ns / self._stretch
         nearer, not_farther = bisect_left(self._apart, reach), bisect_right(self._apart, reach)
@@ -81,12 +81,11 @@ class Noise:
 
 
 def enough(size_a: int, size_b: int, above: float) -> bool:
-    """Whether the rank test shows with :data:`POWER` that `b` is above `a`, where a boot of `b` is above
-    one of `a` with probability `above`.
+    """Whether the rank test shows with :data:`POWER` that `b` is above `a`, if a boot of `b` is above one of
+    `a` with probability `above`.
 
-    After Noether (1987), whose formula takes the deviation of the count of such pairs to be that of equal
-    samples. Here it shrinks as the samples part, to 0 where they do not overlap; then 4 boots are enough,
-    as they are.
+    After Noether (1987), whose formula uses the deviation of the count of such pairs for equal samples. Here
+    it shrinks as the samples separate, to 0 if they do not overlap; then 4 boots are enough, as is correct.
     """
     if least_p(size_a, size_b) > ALPHA:
         return False
@@ -97,11 +96,11 @@ def enough(size_a: int, size_b: int, above: float) -> bool:
 
 
 def stretch(freedom: int) -> float:
-    """By how much a deviation of so many degrees of freedom may well be too small.
+    """The factor by which a deviation with so many degrees of freedom may be underestimated.
 
     The upper end of the one-sided 80 % interval of a normal deviation: the chi-square quantile by Wilson and
     Hilferty (1931). 1.29 for a pilot of 10 boots, 1.18 for two. For fewer than 9 degrees it is the 90 %
-    interval, since skewed noise shows its size in few boots even less than normal noise does.
+    interval, since few boots reveal the size of skewed noise even less than that of normal noise.
     """
     z = _NORMAL.inv_cdf(1 - (_UPPER if freedom >= _FEW else _UPPER_OF_FEW))
     cubed = 1 - 2 / (9 * freedom) + z * math.sqrt(2 / (9 * freedom))

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rank test of two samples (Wilcoxon, 1945; Mann and Whitney, 1947), exact where that is quick.
+"""The rank test of two samples (Wilcoxon, 1945; Mann and Whitney, 1947), exact where that is fast.
 
-It asks how often a random split of all values into two groups would put one group as far above the other as
-it was seen. It knows nothing of the shape of the noise, so a rare boot that takes a second longer counts as
-one boot and no more. Values that are equal share their rank, and the exact probabilities are those of the
-values with these ties (the conditional permutation distribution), so stamps that come in steps are no
-trouble.
+It asks how often a random split of all values into two groups would separate them as much as they are. It
+assumes nothing of the shape of the noise, so a rare boot that takes a second longer counts as one boot and no
+more. Equal values share their rank, and the exact probabilities are those of the values with these ties (the
+conditional permutation distribution), so stamps with a coarse resolution do no harm.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from itertools import groupby
 from statistics import NormalDist
 
 EXACT_UP_TO = 60
-"""Values of both samples together for which probabilities are counted out."""
+"""The largest number of values of both samples together for which probabilities are counted exactly."""
 _NORMAL = NormalDist()
 
 
 def rank_p(a: Sequence[int], b: Sequence[int]) -> float:
-    """The two-sided p value: how likely two samples of one and the same kind are to differ at least so much.
+    """The two-sided p value: how likely two samples of the same population are to differ at least this much.
 
     Never 0. Raises ValueError for an empty sample.
     """
@@ -30,7 +29,7 @@ def rank_p(a: Sequence[int], b: Sequence[int]) -> float:
 
 
 def tails(a: Sequence[int], b: Sequence[int]) -> tuple[float, float]:
-    """The probabilities that by chance `a` has a rank sum at most, and at least, what it has here."""
+    """The probabilities that by chance the rank sum of `a` is at most, and at least, what it is here."""
     sum_a, ties = _summed(a, b)
     if len(a) + len(b) > EXACT_UP_TO:
         return _normal_tails(sum_a, len(a), ties)
@@ -41,7 +40,7 @@ def tails(a: Sequence[int], b: Sequence[int]) -> tuple[float, float]:
 
 
 def _summed(a: Sequence[int], b: Sequence[int]) -> tuple[int, tuple[int, ...]]:
-    """Twice the rank sum of `a` (shared ranks may be halves), and how many values each rank has."""
+    """Twice the rank sum of `a` (shared ranks may be halves), and how many values have each rank."""
     if not a or not b:
         raise ValueError("an empty sample has no ranks")
     marked = sorted([*((x, 0) for x in a), *((x, 1) for x in b)])
@@ -59,8 +58,8 @@ def _summed(a: Sequence[int], b: Sequence[int]) -> tuple[int, tuple[int, ...]]:
 def _distribution(size_a: int, ties: tuple[int, ...]) -> tuple[int, ...]:
     """Twice a rank sum of `size_a` of the values -> how many choices have it.
 
-    The counts of one number of chosen values are the digits of one large number, so that adding a value is
-    a shift and an addition for all sums at once.
+    The counts for one number of chosen values are the digits of one large number, so adding a value is a
+    shift and an addition for all sums at once.
     """
     bits = math.comb(sum(ties), size_a).bit_length() + 1
     chosen = [1] + [0] * size_a
@@ -81,7 +80,7 @@ def _distribution(size_a: int, ties: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _normal_tails(sum_a: int, size_a: int, ties: tuple[int, ...]) -> tuple[float, float]:
-    """The same for many values, by the normal distribution with corrections for ties and for steps."""
+    """The same for many values, by the normal distribution with corrections for ties and continuity."""
     total = sum(ties)
     size_b = total - size_a
     tied = sum(t**3 - t for t in ties) / (total * (total - 1))
@@ -94,5 +93,5 @@ def _normal_tails(sum_a: int, size_a: int, ties: tuple[int, ...]) -> tuple[float
 
 def least_p(size_a: int, size_b: int) -> float:
     """The smallest two-sided p value that samples of these sizes can have."""
-    # Beyond that it is far below anything that matters, and the number of choices is a very long one.
+    # For larger samples it is far below anything that matters, and the number of choices is huge.
     return min(1.0, 2 / math.comb(min(size_a, 20) + min(size_b, 20), min(size_a, 20)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far one sample lies from another, with the range that the data leave open, and whether it is shown."""
+"""How far one sample is from another, with its confidence interval, and whether a difference is shown."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from bootscope.statistics.student import student_limit
 ALPHA = 0.03
 """A difference is shown when its p value is at most this.
 
-3 in 100 and not 5, so that of 1,000 comparisons of equal builds no more than 50 come out wrong: not only on
-average, but whoever counts, and with room for boots that are not quite independent of each other. The price
-is some 15 % more boots."""
+3 in 100 and not 5, so that of 1,000 comparisons of equal builds at most 50 are wrong: not only on average,
+but in every count, with room for boots that are not quite independent of each other. The price is some 15 %
+more boots."""
 CONFIDENCE = "97 %"
-"""Of the interval that belongs to it."""
+"""Of the interval that matches ALPHA."""
 FEWEST = 3
-"""Boots of each side without which there is no verdict."""
+"""Fewer boots than this on either side allow no verdict."""
 RANKS, STUDENT = "rank test (Mann-Whitney)", "t test (Welch), 2 degrees of freedom"
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What `b` has more than `a`: the best guess, the ends of the interval, the p value, the test's name."""
+    """The shift from `a` to `b`: best estimate, ends of the interval, p value, the test's name."""
 
     shift_ns: int
     low_ns: int
@@ -37,19 +37,19 @@ class Shift:
 
     @property
     def shown(self) -> bool:
-        """Whether there is a difference beyond doubt."""
+        """Whether a difference is shown."""
         return self.p <= ALPHA
 
 
 def chosen_test(size_a: int, size_b: int) -> str:
-    """The test that samples of these sizes get: ranks of 3 and 3 boots could never show anything."""
+    """The test for samples of these sizes: ranks of 3 and 3 boots could never show anything."""
     return RANKS if least_p(size_a, size_b) <= ALPHA else STUDENT
 
 
 def shift(a: Sequence[int], b: Sequence[int], step_ns: int = 0) -> Shift:
-    """The shift from `a` to `b`, in ns; `step_ns` is how finely the values were stamped.
+    """The shift from `a` to `b`, in ns; `step_ns` is the resolution of the stamps.
 
-    The guess is Hodges and Lehmann's: the median of all differences between a value of `b` and one of `a`.
+    The estimate is Hodges and Lehmann's: the median of all differences between a value of `b` and one of `a`.
     Raises ValueError for fewer than :data:`FEWEST` values.
     """
     if min(len(a), len(b)) < FEWEST:
@@ -62,11 +62,11 @@ def shift(a: Sequence[int], b: Sequence[int], step_ns: int = 0) -> Shift:
 
 
 def _interval(a: Sequence[int], b: Sequence[int], differences: Sequence[int]) -> tuple[int, int]:
-    """The shifts that the rank test does not refuse.
+    """The ends of the range of shifts that the rank test does not reject.
 
-    Its answer changes only where a difference becomes 0, so that it is asked at the differences and between
-    them: at the even and the odd places of a line. Everything is doubled to have a whole number between any
-    two.
+    Its result changes only where a difference becomes 0, so it is evaluated at the differences and between
+    them: at the even and the odd places of a sequence. Everything is doubled so that there is a whole number
+    between any two.
     """
     steps = sorted(set(differences))
     twice_a, twice_b = [2 * x for x in a], [2 * x for x in b]
@@ -83,7 +83,7 @@ def _interval(a: Sequence[int], b: Sequence[int], differences: Sequence[int]) ->
 
 
 def _first(last: int, accepted: Callable[[int], bool]) -> int:
-    """The first place in 0..last that is accepted, as all after it are; `last` where none is."""
+    """The first place in 0..last that is accepted, as all after it are; `last` if none is."""
     return min(last, bisect_left(range(last), True, key=accepted))
 
 
@@ -94,13 +94,13 @@ def variance(values: Sequence[int]) -> float:
 
 
 def standard_error(a: Sequence[int], b: Sequence[int], step_ns: int) -> float:
-    """Of the difference of the means, in ns; no value is known better than its stamp's step."""
+    """Of the difference of the means, in ns; no value is more accurate than its stamp's resolution."""
     floor = step_ns**2 / 12
     return math.sqrt(sum(max(variance(x), floor) / len(x) for x in (a, b)))
 
 
 def _student(a: Sequence[int], b: Sequence[int], step_ns: int) -> Shift:
-    """Welch's test with the degrees of freedom of the smaller sample of 3, which errs on the safe side."""
+    """Welch's test with the degrees of freedom of a sample of 3, which errs on the safe side."""
     off = sum(b) / len(b) - sum(a) / len(a)
     error = standard_error(a, b, step_ns)
     t = off / error if error else math.copysign(math.inf, off) if off else 0.0
@@ -110,7 +110,7 @@ def _student(a: Sequence[int], b: Sequence[int], step_ns: int) -> Shift:
 
 
 def above_p(a: Sequence[int], b: Sequence[int], by_ns: int, step_ns: int = 0) -> float:
-    """The one-sided p value for `b` lying more than `by_ns` above `a`.
+    """The one-sided p value for `b` being more than `by_ns` above `a`.
 
     Raises ValueError for fewer than :data:`FEWEST` values.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of Student's t, which the standard library does not have."""
+"""Quantiles of Student's t, which the standard library lacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def student_975(freedom: float) -> float:
     """The t value that is exceeded with a probability of 2.5 % on either side.
 
     Exact for 1 and 2 degrees of freedom and interpolated between; above that the expansion of Fisher and
-    Cornish (Abramowitz and Stegun, 26.7.5), which is off by less than 1 % from 3 on.
+    Cornish (Abramowitz and Stegun, 26.7.5), whose error is below 1 % from 3 on.
     """
     if freedom <= 1:
         return 12.706

@@ -20,7 +20,7 @@ _PROGRAMS = Cure("print less, or to a file", ())
 
 
 def find(boot: RecordedBoot) -> Iterator[Culprit]:
-    """The kernel's messages, the boot loaders' and those of programs."""
+    """The messages of the kernel, of the boot loaders and of programs."""
     lines = boot.ground.lines
     before: list[Line] = []
     after: list[Line] = []

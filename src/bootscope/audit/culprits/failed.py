@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What failed in a boot, by its log: that comes before all that takes time."""
+"""What failed in a boot, according to its log: it is listed before all that takes time."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _DO = (
     (r"No working init|No init found", "init=, and a root file system with an init for this processor"),
     (r"Attempted to kill init", "the first program ended: its output is in the lines before"),
 )
-"""Words of a panic, and what to look at (Linux init/do_mounts.c, init/main.c, kernel/exit.c)."""
+"""Patterns of a panic, and what to look at (Linux init/do_mounts.c, init/main.c, kernel/exit.c)."""
 _MEND = "fix this first: a boot that fails has no boot time"
 _MEND_BESIDE = "fix this first: its cost is part of the times below"
 _LOADER = "the lines before the prompt say why: a boot command that failed, or a key that was pressed"
 
 
 def find(log: BootLog) -> Iterator[Culprit]:
-    """One where something failed in the boot."""
+    """One culprit if something failed in the boot."""
     failed = log.failure
     if failed is None:
         return

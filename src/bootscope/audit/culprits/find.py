@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All culprits of a boot, those that cost most first."""
+"""All culprits of a boot, the most expensive first."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ _OF_RECORDINGS: tuple[Callable[[RecordedBoot], Iterator[Culprit]], ...] = (
 
 
 def culprits(known: Inventory, trace: Trace | None = None) -> list[Culprit]:
-    """Those of the boot that is known; `trace` is what logs beside its console tell of it, on one clock.
+    """The culprits of the boot in `known`; `trace` is what logs beside the console tell of it, on one clock.
 
-    Of an emulated board each nanosecond is counted with one of them at most. Of a log only bounds are known.
+    In a recording of an emulated board each nanosecond belongs to at most one of them. A log gives only
+    bounds.
     """
     if isinstance(known, Recorded):
         boot = RecordedBoot(known.view.evidence, known.view.ground)
         found = [culprit for find in _OF_RECORDINGS for culprit in find(boot)]
         return _ranked([*found, *_unseen(known, boot)], known.view.timeline.total_ns)
     messages = list(printed(known))
-    # What waited for the line when the console came is told with the messages.
+    # The wait for the line when the console appears is part of the messages' culprit.
     timed = [*spans(trace), *units.of_trace(trace)] if trace else []
     log = known.log if known.log and not known.log.running else None
     waits = units.of_log(log) if log and not any(map(_is_unit, timed)) else {}
-    # A unit's own row tells of all gaps in it.
+    # A unit's own row covers all gaps within it.
     told = (*(REPLAY if messages else ()), *waits)
     quiet = silences(log, told) if log else ()
     found = [*timed, *chain.from_iterable(waits.values()), *messages, *quiet]
-    # A journal's clock does not begin with the boot.
+    # A journal's clock does not start at zero with the boot.
     ends, starts = [c.end_ns for c in found], [c.start_ns for c in found]
     fails = failed.find(known.log) if known.log else ()
     return [*fails, *_ranked(found, max(ends, default=0) - min(starts, default=0))]
@@ -56,11 +57,11 @@ _UNSEEN = {
     ("kernel",): "initcall",
     ("init", "application"): "switch",
 }
-"""Phases, and the hook without which a recording does not tell what runs there."""
+"""Phases, and the hook without which a recording does not show what runs in them."""
 
 
 def _unseen(facts: Recorded, boot: RecordedBoot) -> Iterator[Culprit]:
-    """Silences of the console where the recording tells no more: what of them is the CPU's."""
+    """Silences of the console in phases that the recording cannot explain: only the CPU's part of them."""
     lacking = {
         phase for phases, hook in _UNSEEN.items() if missing(boot.evidence, [hook]) for phase in phases
     }

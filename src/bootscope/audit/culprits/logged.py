@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What logs alone tell of what takes time: silences, messages on a serial line, initcalls that they time."""
+"""What logs alone show of what takes time: silences, messages on a serial line, initcalls with times."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _TIMED = {"initcall": "kernel: initcall", "probe": "kernel: probe of"}
 
 
 def printed(known: Inventory) -> Iterator[Culprit]:
-    """The kernel's messages and the boot loaders', where the log is one of a serial line, by how long their
-    bytes take on it."""
+    """The messages of the kernel and of the boot loaders, if the log is of a serial line: by the time that
+    their bytes take on it."""
     log = known.log
     if not log or not serial_console(known):
         return
@@ -44,8 +44,8 @@ def _by_the_line(known: Inventory, log: BootLog) -> Iterator[Culprit]:
 
 
 def _by_the_kernel(known: Inventory, log: BootLog) -> Iterator[Culprit]:
-    """By the kernel's own stamps: no message took longer than until the next one's stamp, and what came
-    before the console came over the line when it was there."""
+    """By the kernel's own stamps: no message took longer than until the stamp of the next one, and messages
+    from before the console went over the line when it appeared."""
     own = {id(line) for line in log.own}
     lines = [line for line in hidden_by_quiet(log) if id(line) in own]
     if not lines:
@@ -76,7 +76,7 @@ def _printed(known: Inventory, who: str, lines: Sequence[LogLine], cost_ns: int,
 
 def spans(trace: Trace) -> Iterator[Culprit]:
     """Initcalls and probes, each by its own time; the boot waited that long at most, since others may have
-    run beside it."""
+    run in parallel."""
     for found in nested(t for t in trace.tracks if t.kind in _TIMED):
         yield Culprit(
             kind="spans",
@@ -92,5 +92,5 @@ def spans(trace: Trace) -> Iterator[Culprit]:
 
 
 def _in_what(found: Nested) -> str:
-    """The initcall that a probe lies in, else its track."""
+    """The initcall that contains a probe, otherwise its track."""
     return f"in initcall {found.inside.span.name}" if found.inside else found.track.title

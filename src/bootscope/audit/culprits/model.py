@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FAILURE = "failure"
-"""The kind of a culprit that is no time: the boot fails there. It comes before all others."""
+"""The kind of a culprit that takes no time: the boot fails there. It comes before all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """What would help, in words. `techniques` are ids, the best first, of which some may not apply here;
+    """What would help, in words. `techniques` are ids, the best first, some of which may not apply here;
     `what_if` are changes that `bootscope what-if` takes."""
 
     do: str
@@ -23,9 +23,9 @@ class Cure:
 class Culprit:
     """Something that takes time. Texts may come from a board: untrusted.
 
-    `kind` is what it is, as docs/json.md lists. The boot waited `cost_ns` for it, or less where that is
-    only `at_most`; no two culprits of a boot hold the same time. `start_ns` and `end_ns` are the stretch of
-    the boot in which it lies. `seen_in` are the options of `bootscope show` that show it.
+    `kind` is one of those listed in docs/json.md. The boot waited `cost_ns` for it, or less if that is only
+    `at_most`; no two culprits of a recorded boot count the same time. `start_ns` and `end_ns` are the stretch
+    of the boot that contains it. `seen_in` are the options of `bootscope show` that show it.
     """
 
     kind: str

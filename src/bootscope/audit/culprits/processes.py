@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that the boot waits for, by the line of the script that starts them."""
+"""Programs that the boot waits for, by the script line that starts them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bootscope.core.text import cut, span
 _LONGEST = 60
 _SAMPLES = 200
 _SHARE = 0.6
-"""Of a program's samples, in how many a function must be to be what it does."""
+"""A program is said to be busy in a function that is in at least this part of its samples."""
 _ENTROPY = ("try_to_generate_entropy", "wait_for_random_bytes", "crng_reseed")
 _SCRIPTS = ("postpone-rc-scripts", "init-app-first", "parallel-init", "init-replace-by-app")
 _APPLICATION = Cure(
@@ -30,7 +30,7 @@ _DEVICES = Cure(
 
 
 def find(boot: RecordedBoot) -> Iterator[Culprit]:
-    """One for each line of a script, or each command where no line can be told."""
+    """One culprit for each line of a script, or for each command whose line is unknown."""
     lines = script_lines(boot.evidence)
     groups: dict[str, list[tuple[Task, Own]]] = defaultdict(list)
     for task, own in _programs(boot):
@@ -42,7 +42,7 @@ def find(boot: RecordedBoot) -> Iterator[Culprit]:
 
 
 def _programs(boot: RecordedBoot) -> Iterator[tuple[Task, Own]]:
-    """Tasks that execute programs, with what the path spent in them outside of initcalls and probes."""
+    """Tasks that execute programs, with the critical path's time in them outside of initcalls and probes."""
     for task, steps in by_task(boot.ground.steps).items():
         began_ns = task.execs[0].at_ns if task.execs else task.start_ns
         if task.idles or task.kernel or (task.pid == 1 and not task.execs):
@@ -95,8 +95,8 @@ def _cure(boot: RecordedBoot, task: Task, line: str, function: str) -> Cure:
 
 
 def _busy_in(boot: RecordedBoot, task: Task) -> str:
-    """The function of the kernel that gathers random numbers where most samples of the task are in it, else
-    the innermost that most are in; empty for none."""
+    """The kernel function that gathers random numbers if most samples of the task are in it, otherwise the
+    innermost function that most are in; empty for none."""
     samples = [
         record
         for part in boot.evidence.ledger.slices(task)
@@ -104,11 +104,11 @@ def _busy_in(boot: RecordedBoot, task: Task) -> str:
         if isinstance(record, StackSample) and boot.evidence.cpu_of_records[index] == part.cpu
     ]
     some = samples[:: len(samples) // _SAMPLES + 1]
-    # From the innermost outwards.
+    # From the innermost function outwards.
     paths = [boot.ground.stacks.functions(sample, "kernel")[0] for sample in some]
     counts: Counter[str] = Counter(name for path in paths for name in set(path))
     often = {name for name, count in counts.items() if count >= _SHARE * len(paths)}
-    # What gathers random numbers calls the scheduler over and over, which says nothing.
+    # Code that gathers random numbers calls the scheduler over and over, which explains nothing.
     if known := [name for name in _ENTROPY if name in often]:
         return known[0]
     inner = Counter(next(n for n in path if n in often) for path in paths if often & set(path))

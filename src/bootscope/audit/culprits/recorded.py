@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A boot of an emulated board as the kinds of culprits look at it: how much of what the milestone waited for
-lay in each call itself, without the calls in it."""
+"""A boot of an emulated board as the finders of culprits use it: how much of what the milestone waited for
+was in each call itself, without its inner calls."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bootscope.audit.culprits.model import Culprit
 
 KERNEL = ("initcall", "probe")
 SMALL = 200
-"""What takes less than this part of a boot is no culprit."""
+"""What takes less than one 200th of a boot is no culprit."""
 Segment = tuple[int, int, Call]
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Time in ns: of the CPU, and asleep. What devices took is counted elsewhere."""
+    """Time in ns: on the CPU, and asleep. The time of devices is counted elsewhere."""
 
     cpu_ns: int = 0
     asleep_ns: int = 0
@@ -42,13 +42,13 @@ class Own:
 
 @dataclass(frozen=True)
 class RecordedBoot:
-    """A boot, with what was made of it for predictions already."""
+    """A boot, with what was already computed of it for predictions."""
 
     evidence: Evidence
     ground: Ground
 
     def without_devices(self, culprit: Culprit) -> Culprit:
-        """The same without what storage and console took in its stretch, which is counted elsewhere."""
+        """The same without the time of storage and console in its stretch, which is counted elsewhere."""
         ends = (culprit.start_ns, culprit.end_ns)
         storage_ns, console_ns = self.evidence.ledger.devices(*(index_at(self.evidence, ns) for ns in ends))
         return replace(culprit, cost_ns=max(0, culprit.cost_ns - storage_ns - console_ns))
@@ -60,7 +60,8 @@ class RecordedBoot:
 
     @cached_property
     def own(self) -> dict[Call, Own]:
-        """Steps of boot loaders, initcalls, probes and the countdown, with what the path spent in each."""
+        """Steps of boot loaders, initcalls, probes and the countdown, with the critical path's time in
+        each."""
         found: dict[Call, Own] = defaultdict(Own)
         kinds, waits_for_key = {*LOADER_KINDS, *KERNEL}, set(self.countdown)
         for task, steps in by_task(self.ground.steps).items():
@@ -80,7 +81,7 @@ def by_task(steps: Sequence[Step]) -> dict[Task, list[Step]]:
 
 
 def spent(evidence: Evidence, step: Step, start_ns: int, end_ns: int) -> Own:
-    """What a part of a step went into."""
+    """What the time of a step between two moments went into."""
     if step.how != RUNS:
         return Own(asleep_ns=end_ns - start_ns)
     first, last = (index_at(evidence, ns) for ns in (start_ns, end_ns))
@@ -89,7 +90,7 @@ def spent(evidence: Evidence, step: Step, start_ns: int, end_ns: int) -> Own:
 
 
 def index_at(evidence: Evidence, time_ns: int) -> int:
-    """The first record that begins at or after a moment; few are asked for, so that no list is made."""
+    """The first record that begins at or after a moment. Called rarely, so no list is kept."""
     return bisect_left(range(len(evidence.records)), time_ns, key=evidence.clock.before)
 
 
@@ -110,7 +111,7 @@ def _innermost(calls: Sequence[Call]) -> Iterator[Segment]:
 
 
 def _common(steps: Sequence[Step], segments: Sequence[Segment]) -> Iterator[tuple[Step, int, int, Call]]:
-    """What lies in a step and in a segment, both in order of time."""
+    """The overlaps of steps and segments; both are in order of time."""
     at = 0
     for step in steps:
         while at < len(segments) and segments[at][1] <= step.start_ns:

@@ -21,7 +21,7 @@ from bootscope.loaders.registry import BUILT
 from bootscope.timeline.kernel_lines import BEGINS, FREED, INIT, INIT_SPEAKS
 
 _LONGEST, _MOST = 50, 200
-"""Characters of a line; silences that are looked at, since a log may have a million lines."""
+"""Characters shown of a line; silences that are examined, since a log may have a million lines."""
 _LOOK_KERNEL = Cure("add initcall_debug to the command line: it shows what runs there")
 _LOOK_PROGRAMS = Cure("bootscope-agent on the board shows what runs there (bootscope help agent)")
 _LOOK_EARLY = Cure("no initcall runs there yet: initcall_debug cannot show it")
@@ -34,9 +34,9 @@ _INITCALLS = (
 )
 """Lines after which initcalls run (Linux init/main.c: do_basic_setup comes after smp_init)."""
 _WAITS = ("start-job", "job-timeout", "wait-online", "udev-settle", "kernel-dhcp")
-"""Kinds that one line is enough for, wherever it stands in a gap."""
+"""Kinds for which a single line is enough, anywhere in a gap."""
 _UNITS, _NAMED = "units", 3
-"""A kind of gaps that are one culprit, of which so many are named."""
+"""A kind whose gaps are one culprit, and how many of them are named."""
 _BLAME = "systemd-analyze blame and critical-chain show which unit waits for which; import reads both"
 _MODULES = r"^kmodloader: {} .*/etc/modules\.d"
 _AT_WORK = (
@@ -44,14 +44,14 @@ _AT_WORK = (
     (_MODULES.format("loading"), _MODULES.format("done loading"), "modules"),
     (r"procd: - init -|^INIT: Entering runlevel|^Starting syslogd", "", "init-scripts"),
 )
-"""Where no systemd is: a line after which a program is at work, the one that ends it, and the kind of gap."""
+"""Without systemd: a line after which a program is at work, the line that ends this, and the kind of gap."""
 REPLAY = ("console-replay", "console-replayed")
-"""Kinds of gaps that are the kernel's messages on their way over the line."""
+"""Kinds of gaps in which the kernel's messages are sent over the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Nothing with a stamp was said from line `first` to line `last`."""
+    """A stretch without a stamped line, beginning at line `first` and ending at line `last`."""
 
     first: int
     last: int
@@ -60,13 +60,13 @@ class _Gap:
 
     @property
     def key(self) -> str:
-        """What gaps of one reason have in common; empty if nothing is known of it."""
+        """A key that gaps of one reason share; empty if no reason is known."""
         return f"{self.why.kind} {self.why.same if self.why.kind != _UNITS else ''}" if self.why else ""
 
 
 def silences(log: BootLog, leave_out: Sequence[str] = ()) -> Iterator[Culprit]:
-    """The longest steps of the boot from one line to the next, by the kernel's own stamps where it has them;
-    without those of a kind to `leave_out`, and those in which nothing waits."""
+    """The longest steps of the boot from one line to the next, by the kernel's own stamps if it has them;
+    without those of a kind in `leave_out`, and those in which nothing waits."""
     groups: dict[str, list[_Gap]] = {}
     for gap in _gaps(log):
         if not gap.why or not (gap.why.idle or gap.why.kind in leave_out):
@@ -76,7 +76,7 @@ def silences(log: BootLog, leave_out: Sequence[str] = ()) -> Iterator[Culprit]:
 
 
 def _look(log: BootLog, first: int) -> Cure:
-    """What shows more of a gap after line `first`, by who runs there."""
+    """How to see more of a gap after line `first`, by what runs there."""
     kernel = log.index(f"{BEGINS}|^{console.HANDOVER}")
     if kernel > first and log.lines[first].kernel_ns < 0:
         if log.index(f"^(?:{console.BUILT_SPEAKS})") >= 0:
@@ -88,7 +88,7 @@ def _look(log: BootLog, first: int) -> Cure:
 
 
 def _gaps(log: BootLog) -> Iterator[_Gap]:
-    # What initcall_debug says of an initcall is told with the initcall.
+    # What initcall_debug reports of an initcall is listed with the initcall.
     steps = (s for s in log.steps() if not log.lines[s[0]].text.startswith("calling "))
     units = Starting(log.own)
     run, speaks = log.index(f"^{INIT}"), log.index(r"^systemd\[1\]: ")
@@ -96,7 +96,7 @@ def _gaps(log: BootLog) -> Iterator[_Gap]:
     for ns, first, last in heapq.nlargest(_MOST, ((ns, first, last) for first, last, ns in steps)):
         why = _reason(log.lines, units, (first, last), ns)
         if not why and 0 <= run < first and last == speaks:
-            # Drivers may speak while it is read from the root.
+            # Drivers may print messages while init is read from the root.
             why = reason(log.lines[run].text, log.lines[last].text, ns)
         if not why and speaks < 0:
             there = (kind for a, b, kind in at_work if 0 <= a <= first and (b < 0 or last <= b))
@@ -105,8 +105,8 @@ def _gaps(log: BootLog) -> Iterator[_Gap]:
 
 
 def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], gap_ns: int) -> Reason | None:
-    """Of a step, by the lines around it, or else by what systemd was starting. Where lines without a stamp
-    are in it, nobody knows in which part it was: then nothing is certain."""
+    """The reason for a step, by the lines around it, or else by what systemd was starting. If it contains
+    lines without a stamp, it is unknown in which part the time went: then the reason is only likely."""
     first, last = place
     said = [i for i in range(max(0, first - 3), last) if lines[i].text.strip()] or [first]
     said = [i for i in said if i >= first] or said[-1:]
@@ -117,7 +117,7 @@ def _reason(lines: Sequence[LogLine], units: Starting, place: tuple[int, int], g
         return end or _units(units.during(first, last))
     found = [r for r in (*inner, end) if r]
     waited = next((r for r in found if r.kind in _WAITS), None) or _units(units.during(first, last))
-    # What most lines speak of; the last line with a stamp is only one of them.
+    # The reason that most lines give; the last line with a stamp is only one of them.
     often = Counter(r.kind for r in found).most_common(1)
     best = waited or next((r for r in found if r.kind == often[0][0]), None)
     best = best or reason(lines[first].text, lines[last].text, gap_ns)
@@ -175,7 +175,7 @@ def _start_ns(log: BootLog, gap: _Gap) -> int:
 
 
 def _where(log: BootLog, gap: _Gap) -> str:
-    # An empty line ends what was said before it.
+    # The line before the gap may be empty: an earlier one is named then.
     said: Iterable[LogLine] = reversed(log.lines[max(0, gap.first - 3) : gap.first + 1])
     before = next((line for line in said if line.text.strip()), log.lines[gap.first])
     between = sum(bool(line.text.strip()) for line in log.lines[gap.first + 1 : gap.last])
@@ -187,5 +187,5 @@ def _where(log: BootLog, gap: _Gap) -> str:
 
 
 def _shown(text: str) -> str:
-    """The beginning of a line, without what was written over."""
+    """The beginning of a line, without overwritten text."""
     return cut(text.partition("\b")[0].strip(), _LONGEST)

@@ -33,7 +33,8 @@ _UNPACKING = Cure(
 
 
 def find(boot: RecordedBoot) -> Iterator[Culprit]:
-    """One for each thing that is read, all files of the root together; and the unpacking, by its CPU time."""
+    """One culprit for each thing that is read (all files of the root are one); and the unpacking, by its CPU
+    time."""
     groups: dict[str, list[Access]] = defaultdict(list)
     for access in accesses(boot.evidence):
         of_root = access.what.startswith(("/", "root file system"))

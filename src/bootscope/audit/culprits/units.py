@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""systemd's units, its phases and its own work, by what logs or systemd-analyze tell of their length: each an
-upper bound, since units start beside each other."""
+"""systemd's units, its phases and its own work, with the lengths that logs or systemd-analyze report: each an
+upper bound, since units start in parallel."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from bootscope.timeline.trace import Trace
 LONG_UNITS = "systemd-long-units"
 _UNIT = Cure("does the application need it? defer or remove it", (LONG_UNITS,))
 _PHASES = ("firmware", "loader", "initrd")
-"""Phases of systemd-analyze time that are worth a row; of the others the rows of their parts tell more."""
+"""Phases of `systemd-analyze time` that get a row; for the others the rows of their parts tell more."""
 _CRNG = r"random: crng init done"
 _AT_ONCE_NS = 300_000_000
-"""What is done so soon after random numbers are there has waited for them."""
+"""A unit that is ready this soon after random numbers are has waited for them."""
 _LEAST_NS = 500_000_000
-"""A shorter start of a unit is told by the gaps of the log alone."""
+"""The shorter starts of units appear only as gaps of the log."""
 _BESIDE = ("udev", "modules", "modem", "heavy-services")
-"""Kinds that work beside everything else."""
+"""Kinds that run in parallel with everything else."""
 _MOST = 50
-"""So many units of a log are looked at, which may have been made up."""
+"""How many units of a log are examined: a log may be forged."""
 
 
 def of_trace(trace: Trace) -> Iterator[Culprit]:
-    """Units with their place in time, or else those that systemd-analyze blame lists; and long phases."""
+    """Units with their place in time, otherwise those listed by `systemd-analyze blame`; and long phases."""
     services = [t for t in trace.tracks if t.kind == "service" and _counts(t.title)]
     for found in nested(services):
         own = found.track.title.partition(" ")[0] == "systemd"
@@ -49,12 +49,12 @@ def of_trace(trace: Trace) -> Iterator[Culprit]:
 
 
 def _counts(name: str) -> bool:
-    # A device's unit starts when the kernel has found it: nothing of systemd's takes that time.
+    # A device's unit is started when the kernel has found the device: systemd spends no time on it.
     return not name.endswith(".device")
 
 
 def _blamed(trace: Trace) -> Iterator[Culprit]:
-    """Their place in time is not told, and no view shows them."""
+    """Their place in time is unknown, and no view shows them."""
     rows = (row for table in trace.tables if table.title == BLAME_TITLE for row in table.rows)
     for name, ns in ((str(name), int(ns or 0)) for name, ns in rows):
         if _counts(name):
@@ -62,8 +62,8 @@ def _blamed(trace: Trace) -> Iterator[Culprit]:
 
 
 def of_log(log: BootLog) -> dict[str, list[Culprit]]:
-    """By the kind of reason: units that are known to wait or to work long while others speak, from the line
-    of their beginning to that of their end; also those that were ready at once when random numbers were."""
+    """By the kind of reason: units known to wait or to work long while others print lines, from the line of
+    their start to that of their end; also those that were ready as soon as random numbers were."""
     found: dict[str, list[Culprit]] = {}
     crng, units = log.index(_CRNG), Starting(log.own).through
     known = ((why, unit) for unit in units if (why := span_reason(unit[2])))
@@ -80,7 +80,7 @@ def of_log(log: BootLog) -> dict[str, list[Culprit]]:
 
 
 def _in_company(log: BootLog, first: int, last: int) -> bool:
-    """Whether it took long, and others spoke meanwhile: what is one long gap is told as that gap."""
+    """Whether it took long, and others printed lines meanwhile: one long gap is listed as a gap instead."""
     start_ns, end_ns = _stretch(log, first, last)
     gaps = (ns for a, b, ns in log.steps() if a < last and first < b)
     return end_ns - start_ns >= _LEAST_NS and max(gaps, default=0) * 2 < end_ns - start_ns
@@ -108,7 +108,8 @@ def _for_random(log: BootLog, crng: int, waited: Sequence[tuple[int, int, str]])
 
 
 def _stretch(log: BootLog, first: int, last: int) -> tuple[int, int]:
-    """From a line to a later one; where one has no stamp, from the last before it, to the next after it."""
+    """The time from a line to a later one. Without a stamp, that of the last line before the first, or of the
+    next line after the second."""
     start_ns = next((ns for i in range(first, -1, -1) if (ns := _at(log, log.lines[i])) >= 0), 0)
     after = (ns for line in log.lines[last:] if (ns := _at(log, line)) >= 0)
     return start_ns, max(start_ns, next(after, start_ns))

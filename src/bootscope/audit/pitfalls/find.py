@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pitfalls a system is in, as far as a machine can tell, and which a person should think of."""
+"""Which pitfalls a system is in, as far as a machine can tell, and which a person should consider."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bootscope.audit.pitfalls.model import How, Pitfall, pitfalls
 from bootscope.inventory.inventory import Inventory
 
 MODULES = (measuring, method, bootloader, falcon, kernel, rootfs)
-"""Where the checks are; to be imported is what fills CHECKS."""
+"""The modules with the checks; importing them fills CHECKS."""
 
 
 @dataclass(frozen=True)
 class Warned:
-    """A pitfall that a system is in (or, for advice, touches), and evidence.
+    """A pitfall that a system is in (or, for advice, concerns), and the evidence.
 
-    `technique` is one of the audit's findings that says the same; empty when none does.
+    `technique` is the audit's finding that says the same; empty if none does.
     """
 
     ident: str
@@ -31,8 +31,8 @@ class Warned:
 
 @dataclass(frozen=True)
 class FoundPitfalls:
-    """`warnings` are what was found, `advice` what only a person can judge; `undecided` maps the others to
-    what would have to be known."""
+    """`warnings` were found, `advice` is what only a person can judge; `undecided` maps the others to what
+    would have to be known."""
 
     warnings: tuple[Warned, ...]
     advice: tuple[Warned, ...]
@@ -40,7 +40,7 @@ class FoundPitfalls:
 
 
 def find_pitfalls(known: Inventory, findings: Sequence[Finding] = ()) -> FoundPitfalls:
-    """Goes through all pitfalls; `findings` are those of the audit of the same system."""
+    """Checks all pitfalls; `findings` are those of the audit of the same system."""
     found: list[Warned] = []
     undecided: dict[str, str] = {}
     listed = {f.technique.id for f in findings}
@@ -49,7 +49,7 @@ def find_pitfalls(known: Inventory, findings: Sequence[Finding] = ()) -> FoundPi
         missing = check.missing(known)
         seen = None if missing else check.look(known, findings)
         if seen == "" and (partly := check.partly(known)):
-            # What a fragment of a configuration does not name may be set all the same.
+            # A symbol that a configuration fragment does not name may still be set.
             seen, missing = None, f"all of the {partly}"
         if seen is None:
             undecided[ident] = missing or "more input"

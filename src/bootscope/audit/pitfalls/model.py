@@ -27,7 +27,7 @@ class How(StrEnum):
 
 class Pitfall(Setting, frozen=True):
     """A pitfall. `by`: what the check looks at, or why only a person can tell. `covered_by`: techniques that
-    say the same where they apply. `refs`: document:title, as techniques have them."""
+    say the same where they apply. `refs`: document:title, as in techniques."""
 
     title: str
     what: str
@@ -58,7 +58,7 @@ def pitfalls() -> dict[str, Pitfall]:
 
 
 def pitfall(name: str) -> Pitfall:
-    """The pitfall of that id. Raises UserError when there is none."""
+    """The pitfall with that id. Raises UserError when there is none."""
     if name not in pitfalls():
         raise unknown("pitfall", name, list(pitfalls()), "bootscope pitfalls")
     return pitfalls()[name]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine can see of the pitfalls: one function for each, on what is known of a system."""
+"""The pitfalls that a machine can detect: one function for each, on what is known of a system."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How checks are written down: a function, and the parts of a system that it must know.
+"""How checks are declared: a function, and the parts of a system that it must know.
 
-A function gives the words for what it found, the empty string for nothing, or None where what is known
-does not suffice. For a pitfall that only a person can judge it says what of the system touches it.
+A function returns what it found, in words, the empty string for nothing, or None if too little is known. For
+a pitfall that only a person can judge it returns what the pitfall concerns in the system.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ LookAtFindings = Callable[[Inventory, Sequence[Finding]], str | None]
 
 @dataclass(frozen=True)
 class Check:
-    """`needs`: parts that must all be known; `one_of`: at least one of these must."""
+    """`needs`: parts that must all be known; `one_of`: parts of which at least one must be known."""
 
     look: LookAtFindings
     needs: tuple[Part, ...] = ()
     one_of: tuple[Part, ...] = ()
 
     def missing(self, known: Inventory) -> str:
-        """The parts that would have to be known, in words; empty when the check can look."""
+        """The unknown parts that the check needs, in words; empty when the check can run."""
         lacking = [str(part) for part in self.needs if not known.knows(part)]
         if self.one_of and not any(map(known.knows, self.one_of)):
             lacking.append(" or ".join(self.one_of))
         return ", ".join(lacking)
 
     def partly(self, known: Inventory) -> str:
-        """The configurations that the check looks at and of which only a part is known."""
+        """The configurations that the check reads and of which only a part is known."""
         asked = {*self.needs, *self.one_of}
         return ", ".join(part for tree, part in TREE_PARTS.items() if part in asked and tree in known.partial)
 
@@ -48,7 +48,7 @@ CHECKS: dict[str, Check] = {}
 def check_findings(
     ident: str, *needs: Part, one_of: tuple[Part, ...] = ()
 ) -> Callable[[LookAtFindings], None]:
-    """Declares a function as the check of a pitfall; it is given what the audit found, too."""
+    """Declares a function as the check of a pitfall; it also receives the findings of the audit."""
 
     def declare(look: LookAtFindings) -> None:
         if ident in CHECKS:
@@ -61,7 +61,7 @@ def check_findings(
 def check(
     ident: str, *needs: Part, one_of: tuple[Part, ...] = (), when: Callable[[Inventory], bool] | None = None
 ) -> Callable[[Look], None]:
-    """The same for a function of the inventory alone, which finds nothing where `when` is not so."""
+    """The same for a function of the inventory alone, which finds nothing if `when` is false."""
 
     def declare(look: Look) -> None:
         declared = check_findings(ident, *needs, one_of=one_of)
@@ -78,7 +78,7 @@ _LONGEST_LINE = 2000
 
 
 def start_lines(known: Inventory, pattern: str) -> Iterator[str]:
-    """Lines of the scripts that run at boot in which a pattern is found, as `path: line`; no comments."""
+    """Lines of the scripts run at boot that match a pattern, as `path: line`; without comments."""
     if application_as_init(known):
         return
     compiled = re.compile(pattern)
@@ -92,12 +92,12 @@ def start_lines(known: Inventory, pattern: str) -> Iterator[str]:
 
 
 def started(pattern: str) -> Callable[[Inventory], str]:
-    """A check for what a script starts at boot: the first line in which the pattern is found."""
+    """A check for what a script starts at boot: finds the first line that matches the pattern."""
     return lambda known: listed(list(start_lines(known, pattern)), 1)
 
 
 def kernel_has(symbol: str) -> Look:
-    """A check for a symbol of the kernel that is set."""
+    """A check that a symbol of the kernel is set."""
     return lambda known: f"CONFIG_{symbol}=y" if known.on("kernel", symbol) else ""
 
 
@@ -108,7 +108,7 @@ INITS = (
 
 
 def application_as_init(known: Inventory) -> str:
-    """The word of the command line that makes a program process 1 which is no init; empty for none."""
+    """The word of the command line that makes a program other than an init process 1; empty for none."""
     for name in ("init", "rdinit"):
         path = known.word(name) or ""
         base = path.rpartition("/")[2]
@@ -120,11 +120,11 @@ def application_as_init(known: Inventory) -> str:
 
 
 def loader_delay(known: Inventory) -> str:
-    """For how many seconds the boot loader is told to wait for a key; empty where nothing tells."""
+    """How many seconds the boot loader waits for a key; empty if unknown."""
     settings = BUILT.settings
     return known.environment.get(settings.delay_variable) or known.symbol(BUILT.tree, settings.delay) or ""
 
 
 def first_stage_boots(known: Inventory) -> bool:
-    """Whether the boot loader's first program is known to start Linux by itself."""
+    """Whether the boot loader's first program is known to start Linux itself."""
     return known.on(BUILT.tree, BUILT.settings.first_boots) or known.settings.get("uboot.falcon") == "True"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pitfalls of boot loaders: what U-Boot is told to do, and where it puts things."""
+"""Pitfalls of boot loaders: how U-Boot is configured, and where it puts things."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.inventory.loader_script import hexadecimal
 
 _SCRIPT = (Part.COMMANDS, Part.ENVIRONMENT)
 _BLOCK = 128 << 20
-"""The decompressor takes the start of the block it runs in for the start of memory."""
+"""The decompressor assumes that memory starts at the beginning of the block it runs in."""
 _TEXT_OFFSET = 0x8000
 _SURELY_BYTES, _FAR_BYTES = 1 << 20, 64 << 20
 _MORE_BYTES = 64 << 10
@@ -35,7 +35,7 @@ def _silent(known: Inventory) -> str:
 
 
 def _said_no(known: Inventory, variable: str) -> bool:
-    """Whether a variable is set to no, in any of the ways in which U-Boot takes that."""
+    """Whether a variable is set to no, in any spelling that U-Boot accepts."""
     return (known.loader.value(variable) or "yes").lower() in _NO
 
 
@@ -53,7 +53,7 @@ def _bootm(known: Inventory) -> str:
 
 
 def _kernel_addresses(known: Inventory, command: str) -> list[int]:
-    """Where the kernel lies when it is started."""
+    """The addresses of the kernel when it is started."""
     found = (hexadecimal(words[1]) for words in known.loader.called(command) if len(words) > 1)
     return [address for address in found if address is not None]
 
@@ -120,7 +120,7 @@ def _locked_out(known: Inventory) -> str:
 
 
 def _raw_reads(known: Inventory) -> Iterator[tuple[str, int | None, int | None]]:
-    """(command, address, bytes) of what is read from raw storage."""
+    """(command, address, bytes) of reads from raw storage."""
     for words in known.loader.called(sd_card.COMMAND, "nand", "sf"):
         if words[1:2] == ["read"] and len(words) > 4:
             count = hexadecimal(words[4])
@@ -146,7 +146,7 @@ def _over_read(known: Inventory) -> str | None:
 @check("nested-scripts", Part.ENVIRONMENT)
 def _nested(known: Inventory) -> str:
     if first_stage_boots(known):
-        return ""  # U-Boot is only the way back
+        return ""  # U-Boot is only the fallback
     deep = known.loader.deepest()
     return f"bootcmd runs {' > '.join(deep[:8])}" if len(deep) > 2 else ""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pitfalls of Falcon mode: an SPL that starts Linux by itself, from places that nobody looks after."""
+"""Pitfalls of Falcon mode: an SPL starts Linux itself, from places outside of partitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.inventory.loader_script import hexadecimal
 from bootscope.inventory.recorded import Recorded
 
 _UNIT_SECTORS = 8192
-"""4 MiB: what most cards tell as their preferred erase size."""
+"""4 MiB: the preferred erase size that most cards report."""
 _MOST_SECTORS = (1 << 30) // SECTOR_BYTES
 _MS = 1_000_000
 _WRITE = re.compile(rf"\b{sd_card.COMMAND} write" r"(?:\.\w+)?\s+(\S{1,80})\s+(\S{1,80})\s+([^\s;]{1,80})")
@@ -67,7 +67,7 @@ def _tree_cut_off(known: Inventory) -> str | None:
 
 
 def _raw(known: Inventory) -> list[Region]:
-    """What Falcon mode keeps outside of partitions; of a size that is not known, the first sector."""
+    """What Falcon mode keeps outside of partitions; of unknown size: the first sector only."""
     kernel = known.image("zImage", "uImage", "Image")
     sectors = -(-kernel.size_bytes // SECTOR_BYTES) if kernel else 1
     found = (
@@ -177,6 +177,6 @@ def _slots(known: Inventory) -> str:
 
 @check("falcon-fallback-exists", Part.LOADER, when=first_stage_boots)
 def _way_back(known: Inventory) -> str:
-    # bootscope's own hook goes to U-Boot when a 'c' waits on the serial line.
+    # bootscope's own hook falls back to U-Boot when a 'c' waits on the serial line.
     ours = known.settings.get("uboot.falcon") == "True"
     return "the SPL starts Linux (Falcon mode)" if not ours else ""

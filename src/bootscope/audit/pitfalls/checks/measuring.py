@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pitfalls of measuring: stamps that mean something else, tools that change what they measure."""
+"""Pitfalls of measuring: misleading stamps, tools that change what they measure."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _burst(known: Inventory) -> str | None:
 
 
 def _longest_burst(known: Inventory, log: BootLog) -> tuple[int, int, int]:
-    """The row of kernel lines back to back on the log's clock in which most of the kernel's time is hidden:
-    how many lines, and how long by either clock."""
+    """The burst of kernel lines, back to back on the log's clock, that hides most of the kernel's time: how
+    many lines, and how long in ns by the log's clock and by the kernel's."""
     best = (0, 0, 0)
     first: LogLine | None = None
     count = 0
@@ -215,7 +215,7 @@ def _network(known: Inventory) -> str:
 def _bootchart(known: Inventory) -> str:
     here = [path for path in known.files if path.endswith(("/bootchartd", "/systemd-bootchart"))]
     if here and known.files[here[0]] == "-> /bin/busybox" and "bootchartd" not in _init_words(known):
-        return ""  # one of BusyBox's many names, not in use
+        return ""  # one of BusyBox's many names, unused
     return here[0] if here else ("init=.../bootchartd" if "bootchartd" in _init_words(known) else "")
 
 
@@ -245,7 +245,7 @@ check("lpj-missing", Part.LOG)(partial(indicator_evidence, "calibration"))
 
 
 def console_off(known: Inventory) -> Sequence[str]:
-    """By what the console was turned off, as far as that is known."""
+    """By what means the console was turned off, as far as known."""
     found = ["quiet"] if known.word("quiet") is not None else []
     level = number(known.word("loglevel") or "")
     found += [f"loglevel={level}"] if level is not None and level <= QUIET_LEVEL else []

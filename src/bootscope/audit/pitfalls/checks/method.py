@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pitfalls of method: figures that mislead, orders that take the means away."""
+"""Pitfalls of method: misleading figures, and orders of work that lose the means to measure."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _overlap(known: Inventory, findings: Sequence[Finding]) -> str:
         return ""
     lengths = {phase.name: phase.duration_ns for phase in known.view.timeline.phases}
     best: dict[tuple[str, ...], list[Finding]] = defaultdict(list)
-    # Of alternatives only one can be taken: the best one comes first.
+    # Only one of several alternatives can be used: the best one comes first.
     for f in (group[0] for group in groups(findings)):
         phases = tuple(p for p in _saves_of(f.technique.phase) if p in lengths)
         if f.saving_ns and f.saving_ns > 0 and phases:
@@ -99,8 +99,8 @@ _MAIN = BUILT.phases_of(BUILT.main)[0]
 
 
 def _saves_of(phase: str) -> tuple[str, ...]:
-    """The phases of a boot of which techniques of a phase save. What leaves the boot loader out belongs to
-    the first stage, and saves the boot loader's time."""
+    """The phases of a boot that techniques of a phase shorten. A technique that leaves the boot loader out
+    belongs to the first stage, and saves the boot loader's time."""
     name = _MAIN if phase in BUILT.phases_of(BUILT.first) else phase
     return WORKS_ON.get(name, (name,))
 

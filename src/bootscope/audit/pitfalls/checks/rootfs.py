@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pitfalls of file systems, of what lies in flash, and of programs and scripts of the root file system."""
+"""Pitfalls of file systems, of what is in flash, and of programs and scripts of the root file system."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SMALL_BYTES = 128 << 20
 
 
 def _uses_jffs2(known: Inventory) -> str:
-    """Where JFFS2 is used, in words; empty when nothing tells that it is."""
+    """Where JFFS2 is used, in words; empty if there is no sign of it."""
     if known.filesystem == "jffs2":
         return "the root is JFFS2"
     return next(start_lines(known, r"\bmount\b.*-t ?jffs2\b"), "")
@@ -112,7 +112,7 @@ def _no_console(known: Inventory) -> str:
 
 @check("lgpl-static", one_of=(Part.SETTINGS, Part.PROGRAMS))
 def _must_relink(known: Inventory) -> str:
-    # The builder's compiler is the one for glibc, unless musl is asked for.
+    # The builder's compiler is the one for glibc, unless musl is configured.
     libc = known.settings.get("application.libc", "glibc")
     if "-static" in known.compiler_options and libc == "glibc":
         return f"{known.settings.get('application.path', 'the application')} is linked statically with glibc"
