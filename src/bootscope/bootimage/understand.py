@@ -73,8 +73,7 @@ class RootSource:
 @dataclass
 class Image:
     """An open image. `disk` is the raw disk, if there is one; it and other unpacked data are removed when the
-    image is closed. `roots`: root file systems beside it. `scratch`: a folder for data that readers
-    extract."""
+    image is closed. `roots`: root file systems beside it. `scratch`: a folder for extracted data."""
 
     understood: Understood
     disk: Path | None
@@ -89,8 +88,7 @@ class Image:
 
     @property
     def unstripped(self) -> tuple[Path, ...]:
-        """Programs of its root before they were stripped, and folders of such programs, where its build has
-        them."""
+        """Programs of its root before stripping, and folders of such programs, where its build has them."""
         return self._found.beside.unstripped
 
     def opened_kernel(self) -> KernelFile | None:

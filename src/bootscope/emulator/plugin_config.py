@@ -36,8 +36,7 @@ _NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ", "begins ", "fl
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _PANIC_NS = 1_000_000_000
-"""Silence after which a panicked kernel is finished: its words are lines on the serial port, and its traces
-take no longer."""
+"""The silence that ends a panicked kernel: its words are serial output, and its traces take no longer."""
 # Functions of the kernel, by their names in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
@@ -61,7 +60,7 @@ class Limits:
     probes: tuple[str, ...] = ()
     """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (function_probes.py)."""
     light: bool = True
-    """Whether to look for the first pixel where there is a frame buffer; older recordings do not."""
+    """Whether to look for the first pixel where there is a frame buffer; older recordings did not."""
     syscalls: bool = False
     """Whether all system calls of all processes are recorded (syscall_probes.py)."""
     timing: tuple[Core, ...] = ()
@@ -153,8 +152,7 @@ def watch(
 
 
 def _quiet(w: Watch, limits: Limits) -> str:
-    """The line that ends a boot after silence: shorter after a panic, since nothing can follow one that
-    prints nothing, as without a console."""
+    """The line that ends a boot after silence; after a panic, a shorter one is enough."""
     after = [f"{number} {min(limits.quiet_ns, _PANIC_NS)}" for number in w.numbers("kernel.panic")]
     return " ".join([f"quiet {limits.quiet_ns}", *after[:1]])
 
@@ -178,8 +176,7 @@ def _machine(arch: Architecture) -> list[str]:
 
 
 def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> None:
-    """Where return addresses may point to; a boot loader runs in memory below the kernel's once it has
-    relocated itself."""
+    """Where return addresses may point; a boot loader runs in memory below the kernel's once relocated."""
     w.lines.append(f"stack {limits.stack_ns} {limits.stack_bytes}")
     w.lines += [f"call {call.size} {call.mask:#x} {call.value:#x}" for call in board.qemu.calls]
     staying = [programs.loader[p.name] for p in board.boot_loader.programs if not p.moves]
