@@ -39,7 +39,7 @@ def core_for(board: Board) -> Core | None:
 
 def lines(board: Board, folder: Path, frame: tuple[int, int] | None) -> list[str]:
     """The lines of a watch file for a boot in `folder`; none where the clock counts instructions. `frame` is
-    where a frame buffer lies, which no cache holds. Raises what :func:`core_for` does."""
+    the address range of a frame buffer, which no cache holds. Raises what :func:`core_for` does."""
     core = core_for(board)
     if core is None:
         return []

@@ -21,7 +21,7 @@ from bootscope.system.load import LoadedSystem
 
 @dataclass(frozen=True)
 class Ready:
-    """A system that was built, and the plugin that watches it. Their folders are in the cache of whoever
+    """A built system, and the plugin that watches it. Their folders are in the cache of the computer that
     built them; the names of the folders are content ids."""
 
     built: Built
