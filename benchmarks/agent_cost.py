@@ -58,7 +58,8 @@ LIMIT = 5
 
 @dataclass(frozen=True)
 class Spent:
-    """Of one boot, in ns: CPU time of collectors and of process 1 in user land, the card's, the milestone."""
+    """Times of one boot, in ns: CPU time of collectors and of process 1 in user space, the card's, the
+    milestone."""
 
     process: int
     init: int
@@ -75,12 +76,12 @@ class Spent:
 
     @property
     def cpu(self) -> int:
-        """All CPU time of the collector's own."""
+        """The collector's own CPU time."""
         return self.process + self.init
 
 
 def spent(view: views.View) -> Spent:
-    """What a boot that came to the milestone has spent."""
+    """The times of a boot that reached the milestone."""
     used: dict[str, int] = {}
     for phase in PHASES:
         (processes,) = rows_of("processes", view.evidence, view.stacks, phase)
@@ -113,7 +114,7 @@ class Bench:
         return load_system(str(folder / stock.path.name))
 
     def boot(self, removed: tuple[str, ...], words: str) -> Spent:
-        """A boot without the files `removed` and with `words` more on the command line."""
+        """A boot without the files `removed` and with the additional command-line words `words`."""
         system = self._loaded.system
         kernel = msgspec.structs.replace(
             system.kernel, command_line=f"{system.kernel.command_line} {words}".strip()
@@ -133,7 +134,7 @@ class Bench:
             try:
                 run = self._store.load(run_id)
             except BootscopeError:
-                continue  # one that was broken off
+                continue  # interrupted
             if run.info.build_id == build_id and run.boots:
                 return run
         return None
@@ -149,7 +150,7 @@ def _line(name: str, cost: Spent) -> str:
 
 
 def measure(bench: Bench) -> bool:
-    """Boots and prints; whether the collector keeps to its limit."""
+    """Boots and prints; returns whether the collector is within its limit."""
     good = True
     for title, removed in SYSTEMS.items():
         plain = bench.boot(removed, "")

@@ -40,7 +40,7 @@ _HEAD = re.compile(rb"^\s*(\d+)\n", re.MULTILINE)
 
 
 def best_ms(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU time in ms of the quickest of several tries, and what the last one gave."""
+    """The least CPU time in ms of several tries, and the last result."""
     times = []
     result = None
     for _ in range(TRIES):
@@ -57,26 +57,26 @@ def ours(path: Path) -> Reading:
 
 
 class Quiet:
-    """What pybootchartgui writes its remarks to."""
+    """Swallows pybootchartgui's remarks."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_: None
 
 
 def theirs(path: Path) -> Any:
-    """The peer's reading: its Trace, or the exception that it ended with."""
+    """The peer's reading: its Trace, or its exception."""
     from pybootchartgui import parsing  # type: ignore[import-not-found]
 
     options = SimpleNamespace(crop_after=None, annotate=None, prune=False)
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             return parsing.Trace(Quiet(), [str(path)], options)
-        except Exception as error:  # whatever it is, it belongs into the table
+        except Exception as error:  # any exception belongs in the table
             return error
 
 
 def longer(path: Path, target: Path) -> None:
-    """Writes the archive at `path` with all its samples many times over, time going on."""
+    """Writes the archive at `path` with all its samples repeated many times, at increasing times."""
     with tarfile.open(path) as old, tarfile.open(target, "w:gz") as new:
         for member in old.getmembers():
             data = old.extractfile(member).read()  # type: ignore[union-attr]

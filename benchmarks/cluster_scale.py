@@ -36,11 +36,11 @@ from bootscope.system.load import LoadedSystem, load_system
 from bootscope.techniques.model import techniques
 
 MANY = 1000
-"""Workers of which some are always free."""
+"""So many workers that some are always free."""
 
 
 class Recorded:
-    """What a journal has: outcomes by techniques, findings by run."""
+    """The content of a journal: outcomes by techniques, findings by run."""
 
     def __init__(self, path: Path) -> None:
         self.outcomes: dict[tuple[str, ...], Outcome] = {}
@@ -61,7 +61,7 @@ class Recorded:
         return found.host_ms / 1000 if found else self.usual_s
 
     def findings(self, run_id: str, make: Callable[[], object]) -> list[Finding]:
-        """The findings of a recording's audit, as a journal gives them."""
+        """The findings of a recording's audit, from a journal."""
         known = techniques()
         return [
             Finding(known[s.technique], s.recipe, s.saving_ns, s.evidence, s.assumptions, s.change)
@@ -71,17 +71,17 @@ class Recorded:
 
 @dataclass
 class Simulated:
-    """Stands for a scheduler with so many workers, and a clock of its own, in s."""
+    """Simulates a scheduler with that many workers, with a clock of its own, in s."""
 
     journal: Recorded
     boots: int
     now_s: float = 0.0
     ends_s: dict[tuple[str, ...], float] = field(default_factory=dict)
-    """Systems under way or done -> when they end."""
+    """Systems in progress or done -> when they end."""
     begun_s: dict[tuple[str, ...], float] = field(default_factory=dict)
     asked: set[tuple[str, ...]] = field(default_factory=set)
     waited: list[tuple[str, float]] = field(default_factory=list)
-    """(system, s) that the search waited for."""
+    """(system, s) for each wait of the search."""
     wasted_s: float = 0.0
     _hints: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -140,13 +140,13 @@ class Simulated:
             self._begin(what)
 
     def in_vain_s(self) -> float:
-        """Work that nobody asked for, in s."""
+        """Work whose result was not used, in s."""
         unasked = (min(self.ends_s[w], self.now_s) - self.begun_s[w] for w in self.ends_s.keys() - self.asked)
         return self.wasted_s + sum(unasked)
 
 
 def searched(journal: Recorded, loaded: LoadedSystem, workers: int) -> tuple[Simulated, EmulatedSearch]:
-    """The search with so many workers."""
+    """The search with that many workers."""
     scheduler = Simulated(journal, workers)
     bench = EmulatedBench(scheduler, loaded)  # type: ignore[arg-type]
     asked = journal.options

@@ -39,7 +39,7 @@ schema = 1
 
 
 def sizes(vmlinux: Path) -> dict[str, tuple[int, str]]:
-    """Compressor -> (millionths of the unpacked image, by which command)."""
+    """Compressor -> (size in millionths of the unpacked image, the command)."""
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder) / "Image"
         strip = ["arm-linux-gnueabihf-objcopy", "-O", "binary", "-R", ".comment", "-S"]
@@ -54,7 +54,7 @@ def sizes(vmlinux: Path) -> dict[str, tuple[int, str]]:
 
 
 def cost(store: Store, name: str) -> tuple[str, int, str]:
-    """(compressor, picoseconds a byte, by which recording) of a run."""
+    """(compressor, picoseconds per byte, the recording) of a run."""
     view = view_of(store, name)
     evidence = view.evidence
     taken_ns = next(p.cpu_ns for p in evidence.timeline.phases if p.name == "decompress")

@@ -38,7 +38,7 @@ def linked(evidence: Evidence) -> Objects:
 
 
 def code_ns(ground: Ground, files: Objects, names: set[str]) -> tuple[int, int]:
-    """(in the kernel's phase, after it) CPU time in which code of some object files was seen."""
+    """(in the kernel's phase, after it) CPU time of samples in the code of some object files."""
     found = [0, 0]
     for index, pc, ns in ground.counters:
         piece = files.at(pc)
@@ -49,7 +49,7 @@ def code_ns(ground: Ground, files: Objects, names: set[str]) -> tuple[int, int]:
 
 
 def kind(ground: Ground, mine: set[str], reference: RootReads) -> RootKind:
-    """The entry of a run: `mine` are the object files that its kernel has for its root file system."""
+    """The entry of a run: `mine` are the object files in its kernel for its root file system."""
     evidence = ground.evidence
     files = linked(evidence)
     sizes, reads = image_sizes(files), root_reads(evidence)

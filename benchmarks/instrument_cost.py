@@ -54,7 +54,7 @@ FTRACE_CONFIG = ("FTRACE", "FUNCTION_TRACER", "FUNCTION_GRAPH_TRACER", "DYNAMIC_
 
 @dataclass(frozen=True)
 class Variant:
-    """The stock system with more words on the kernel's command line, and perhaps with ftrace in it."""
+    """The stock system with additional words on the kernel's command line, and possibly with ftrace."""
 
     words: str = ""
     ftrace: bool = False
@@ -72,7 +72,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Comparison:
-    """An instrument: what it is called, and the boots with and without it."""
+    """An instrument: its name, and the boots with and without it."""
 
     instrument: str
     used: Variant
@@ -151,7 +151,7 @@ PARTS = ("cpu", "console", "storage", "idle")
 
 @dataclass(frozen=True)
 class Booted:
-    """Board time of the milestone, what it consists of (`PARTS`, ns), and which card image it was."""
+    """Board time of the milestone, its composition (`PARTS`, ns), and the card image."""
 
     ns: int
     parts: dict[str, int]
@@ -172,15 +172,15 @@ class Bench:
 
     @property
     def board(self) -> Board:
-        """The board that all boots are on."""
+        """The board for all boots."""
         return self._board
 
     def versions(self) -> str:
-        """The versions of what boots."""
+        """The versions of the booted components."""
         return ", ".join(f"{name} {source.version}" for name, source in self._stock.system.sources.items())
 
     def boot(self, variant: Variant) -> Booted:
-        """The boot of a variant; its card image is built when it is not in the cache."""
+        """The boot of a variant; its card image is built unless it is in the cache."""
         if variant not in self._known:
             print(f"booting with '{variant.words}'{' and ftrace' if variant.ftrace else ''}", flush=True)
             loaded = variant.system(self._stock)
@@ -209,7 +209,7 @@ class Cost:
         return self.used.ns - self.unused.ns
 
     def part(self, name: str) -> int:
-        """What it adds of one of PARTS, in ns."""
+        """What it adds to one of PARTS, in ns."""
         return self.used.parts[name] - self.unused.parts[name]
 
     def percent(self) -> str:
@@ -309,7 +309,7 @@ def main() -> None:
 
 
 def _table() -> str:
-    """What stands behind the figures on the page; it is written by hand."""
+    """The text after the figures on the page; it is written by hand."""
     _, heading, text = PAGE.read_text().partition(TABLE)
     return f"\n{heading}{text}" if heading else ""
 

@@ -74,7 +74,7 @@ class Result:
 
 
 def dmesg_log(lines: int, caller: str = "", symbols: bool = True) -> str:
-    """A kernel log of so many lines, 100 us apart, every call with a name of its own."""
+    """A kernel log of that many lines, 100 us apart; every call has a name of its own."""
     real = [x.split("] ", 1)[1] for x in (FIXTURES / "dmesg/raw.txt").read_text().splitlines()]
     made = []
     for n in range(lines):
@@ -88,13 +88,13 @@ def dmesg_log(lines: int, caller: str = "", symbols: bool = True) -> str:
 
 
 def console_log(lines: int) -> str:
-    """A log as of `grabserial -t` of so many lines: one boot after the other."""
+    """A log of `grabserial -t` with that many lines: one boot after the other."""
     real = [x.split("] ", 1)[1] for x in (FIXTURES / "grabserial/initcall.log").read_text().splitlines()]
     return "".join(f"[{n // 1000}.{n % 1000:03}000 0.001000] {real[n % len(real)]}\n" for n in range(lines))
 
 
 def quiet_log(lines: int) -> str:
-    """A log as of `grabserial -t` of one boot, and of a board that went on talking for long."""
+    """A log of `grabserial -t` with one boot, after which the board keeps printing for long."""
     boot = console_log(1_700)
     words = [x.split("] ", 1)[1] for x in boot.splitlines()[-300:] if "probe of" in x or "hub" in x]
     talk = [x.replace("probe of", "device").split("] ", 1)[1] for x in words]
@@ -106,8 +106,8 @@ def quiet_log(lines: int) -> str:
 
 
 def later(name: str, stamp: str, lines: int, head: int = 0) -> str:
-    """A trace of so many lines: a fixture over and over, each turn with later stamps. `stamp` matches what
-    stands before a stamp in seconds and microseconds; the first `head` lines are written once."""
+    """A trace of that many lines: a fixture repeated, each time with later stamps. `stamp` matches what
+    precedes a stamp in seconds and microseconds; the first `head` lines are written once."""
     real = (FIXTURES / name).read_text().splitlines(keepends=True)
     pattern = re.compile(stamp + r"(\d+)\.(\d{6})")
     body = [(pattern.search(line), line) for line in real[head:]]
@@ -125,22 +125,23 @@ def later(name: str, stamp: str, lines: int, head: int = 0) -> str:
 
 
 def strace_log(lines: int) -> str:
-    """A trace as of `strace -f -ttt -T` of so many lines."""
+    """A trace of `strace -f -ttt -T` with that many lines."""
     return later("strace/f-ttt-T.txt", r"^\d+ ", lines)
 
 
 def events_log(lines: int) -> str:
-    """A trace of kernel events (initcalls, tasks, storage) of so many lines."""
+    """A trace of kernel events (initcalls, tasks, storage) with that many lines."""
     return later("ftrace/boot-events.txt", r" (?=\d+\.\d{6}: )", lines, 12)
 
 
 def graph_log(lines: int) -> str:
-    """A trace of the function_graph tracer with stamps, of so many lines."""
+    """A trace of the function_graph tracer with stamps and that many lines."""
     return later("ftrace/boot-graph.txt", r"^ +", lines, 12)
 
 
 def ours(what: str, path: Path) -> tuple[Result, list[int]]:
-    """Reads a file in a process of its own: its figures; lines in all, understood, and calls."""
+    """Reads a file in a process of its own: returns its figures; the lines in total, understood, and
+    calls."""
     import json
 
     command = [sys.executable, "-c", READ, str(ROOT / "src"), str(path)]
@@ -151,7 +152,7 @@ def ours(what: str, path: Path) -> tuple[Result, list[int]]:
 
 
 def child(what: str, command: list[str], lines: int, folder: Path) -> tuple[Result, str]:
-    """Runs a peer: its figures, and what it printed."""
+    """Runs a peer: returns its figures and its output."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
     wall = time.perf_counter() - start
@@ -161,7 +162,7 @@ def child(what: str, command: list[str], lines: int, folder: Path) -> tuple[Resu
 
 
 def serial(script: str, folder: Path) -> Result:
-    """grabserial's loop on lines that wait for it in a pseudo terminal."""
+    """grabserial's loop on lines that are ready in a pseudo terminal."""
     ours_fd, its_fd = pty.openpty()
     tty.setraw(its_fd)
     name = os.ttyname(its_fd)
@@ -222,7 +223,7 @@ def peers(args: argparse.Namespace, folder: Path) -> None:
         row = [f"bootscope {counts[2] / calls:.0%}"]
         if args.bootgraph and shutil.which("perl"):
             peer, out = child("", ["perl", args.bootgraph, str(path)], PEER_LINES, folder)
-            # It draws only what takes long; what it matched is told by its own expression.
+            # It draws only long calls; its own expression shows what it matched.
             found = len(re.findall(r"[0-9.]+\] initcall [a-zA-Z0-9_.]+\+.*returned", text))
             row.append(f"bootgraph.pl {found / calls:.0%} ({peer.cpu_s / mine.cpu_s:.1f} x our CPU time)")
         if args.pm_graph:
@@ -234,7 +235,7 @@ def peers(args: argparse.Namespace, folder: Path) -> None:
 
 
 def main() -> int:
-    """Runs all of it; 1 when a bound is missed."""
+    """Runs all of it; returns 1 when a bound is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--grabserial", default=shutil.which("grabserial"))
@@ -258,7 +259,7 @@ def main() -> int:
             result, counts = ours(what, path)
             print(f"{result.line()}   {counts[1] / counts[0]:.2%} of the lines understood")
             missed += result.wall_s > BOUND_S or result.memory_mb > BOUND_MB
-        # grabserial is fed the log that was read last.
+        # grabserial reads the last log.
         if args.grabserial:
             own = serial(args.grabserial, folder)
             print(own.line())

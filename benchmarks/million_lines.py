@@ -31,7 +31,7 @@ from log_reading import FIXTURES, ROOT, console_log, dmesg_log, events_log, grap
 BOUND_S, BOUND_MB = 5.0, 500
 STEP_US = 100
 SHORT = 1000
-"""Lines of a log that is imported before it is measured."""
+"""Lines of the warm-up log that is imported before measuring."""
 _START = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
 _PEER = """
 import re, sys
@@ -43,7 +43,7 @@ with open(sys.argv[1], "rb") as file:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one kind takes: CPU time in seconds, peak memory in MB; how many times the peer's CPU time."""
+    """The cost of one kind: CPU time in seconds, peak memory in MB; the multiple of the peer's CPU time."""
 
     kind: str
     read_as: str
@@ -59,12 +59,13 @@ class Cost:
 
     @property
     def within(self) -> bool:
-        """Whether both bounds are kept."""
+        """Whether both bounds are met."""
         return self.cpu_s <= BOUND_S and self.memory_mb <= BOUND_MB
 
 
 def messages(lines: int) -> Iterator[tuple[int, str]]:
-    """So many lines of one boot: microseconds, and the kernel's words. After the real ones, its talk."""
+    """That many lines of one boot: microseconds, and the kernel's words. Repeated messages follow the real
+    ones."""
     named = FIXTURES / "dmesg" / "raw.txt"
     real = [text for line in named.read_text().splitlines() if (text := line.split("] ", 1)[1])]
     talk = [x for x in real[-400:] if "init" not in x and "calling" not in x and "Freeing" not in x]
@@ -118,7 +119,7 @@ def _grabserial(us: int, text: str) -> str:
 
 
 def stamped(form: str) -> Callable[[int, str], str]:
-    """A host's clock before the kernel's own lines."""
+    """The host's clock before the kernel's own lines."""
     return lambda us, text: f"{_clock(us, form)}{_printk(us)} {text}"
 
 
@@ -151,7 +152,7 @@ LINES: dict[str, Callable[[int, str], str]] = {
 
 
 def babeltrace_log(lines: int) -> str:
-    """A trace as of `babeltrace2 --clock-cycles` of so many lines: a fixture over and over, stamped later."""
+    """A trace of `babeltrace2 --clock-cycles` with that many lines: a fixture repeated with later stamps."""
     real = gzip.decompress((FIXTURES / "babeltrace" / "cycles.txt.gz").read_bytes()).decode().splitlines()
     stamps = [int(line[1:21]) for line in real]
     turn_ns = stamps[-1] - stamps[0] + 1000
@@ -170,7 +171,7 @@ WHOLE: dict[str, Callable[[int], str]] = {
 
 
 def perfetto_trace(events: int) -> bytes:
-    """A trace of Perfetto of so many events or a few more: a fixture over and over, each time later."""
+    """A trace of Perfetto with at least that many events: a fixture repeated, each time later."""
     schema = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
     made = schema.Trace.FromString((FIXTURES / "perfetto" / "boot.pftrace").read_bytes())
     bundles = [packet.ftrace_events for packet in made.packet if packet.HasField("ftrace_events")]
@@ -183,7 +184,7 @@ def perfetto_trace(events: int) -> bytes:
             for event in packet.ftrace_events.event:
                 event.timestamp += turn_ns if event.timestamp else 0
             if packet.ftrace_events.compact_sched.switch_timestamp:
-                # The first one is a time, the others are what came between.
+                # The first one is a time, the others are the data between.
                 packet.ftrace_events.compact_sched.switch_timestamp[0] += turn_ns
         parts.append(again.SerializeToString())
     return b"".join(parts)
@@ -193,7 +194,7 @@ BYTES: dict[str, Callable[[int], bytes]] = {"Perfetto, events": perfetto_trace}
 
 
 def write(kind: str, path: Path, lines: int) -> None:
-    """A log of that kind. A record of a journal's export is eight lines of the file."""
+    """Writes a log of that kind. A record of a journal's export is eight lines of the file."""
     if kind in BYTES:
         path.write_bytes(BYTES[kind](lines))
         return
@@ -209,7 +210,7 @@ def write(kind: str, path: Path, lines: int) -> None:
 def measured(command: list[str], folder: Path) -> tuple[float, int, str]:
     """CPU time in s, peak memory in MB and the output of a command. Raises RuntimeError when it fails."""
     settings = {**os.environ, "BOOTSCOPE_STORE": str(folder / "store"), "COLUMNS": "100"}
-    # Modules are compiled once and kept, as they are for everybody.
+    # Modules are compiled once and kept, as for every user.
     settings |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=settings, cwd=folder, text=True)
     assert process.stdout
@@ -226,7 +227,7 @@ def cost(kind: str, lines: int, times: int) -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "long.log"
-        # In a process of its own: its memory would count as that of the next one.
+        # In a separate process: its memory would count as that of the next one.
         writer = multiprocessing.Process(target=write, args=(kind, path, lines))
         writer.start()
         writer.join()
@@ -247,7 +248,7 @@ def cost(kind: str, lines: int, times: int) -> Cost:
 
 
 def main() -> int:
-    """Prints the table; 1 when a kind misses a bound."""
+    """Prints the table; returns 1 when a kind misses a bound."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--lines", type=int, default=1_000_000)
     parser.add_argument("--times", type=int, default=3, help="runs of each; the fastest counts")

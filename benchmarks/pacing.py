@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What generators of known bytes share."""
+"""Code that generators of known bytes share."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ try:
 finally:
     all_at(os.SCHED_OTHER, 0)
 """
-"""Bytes of a real port come by an interrupt. Those of a pseudo terminal are carried by a thread of the kernel
-that waits for a CPU like everybody else, late before anybody could have listened: here it comes
-before those who only keep the CPU busy, for all listeners alike. New ones are looked for all the time."""
+"""The bytes of a real port arrive by an interrupt. Those of a pseudo terminal are carried by a kernel thread
+that waits for a CPU like any other, so they are late before anybody could listen: this gives such threads
+priority over processes that only keep the CPU busy, for all listeners alike. It looks for new ones all the
+time."""
 
 
 @contextlib.contextmanager
 def in_time() -> Iterator[None]:
-    """Comes before all others on the CPU, and what carries bytes before most, as far as that is allowed;
-    afterwards as before, since children would have it from us."""
+    """Inside the block this process has the highest CPU priority, and the threads that carry bytes the next,
+    as far as permitted; afterwards it has its old one, which children would otherwise inherit."""
     carriers = subprocess.Popen([sys.executable, "-c", CARRIERS])
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     with contextlib.suppress(OSError):

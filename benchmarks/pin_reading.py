@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long reading a logic analyser's capture takes: first, and with the kept result beside it.
+"""How long reading a logic analyser's capture takes: the first time, and with the kept result.
 
     python benchmarks/pin_reading.py [SECONDS] [SAMPLES_A_SECOND]
 

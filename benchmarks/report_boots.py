@@ -33,7 +33,7 @@ from bootscope.timeline.trace import Trace
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 TIMES = 5
-# When the first timeline was there, moved and drawn; when the last boot was.
+# When the first timeline was there, moved and drawn; when the last boot was there.
 READY = """async (boots) => {
   const pixel = () => timelines[0].canvas.getContext("2d").getImageData(0, 0, 1, 1);
   timelines[0].act("in");
@@ -46,7 +46,7 @@ READY = """async (boots) => {
 
 
 def stretched(trace: Trace, per_mille: int) -> Trace:
-    """The same boot, every time longer by so much."""
+    """The same boot, with every time stretched by that factor."""
 
     def at(ns: int) -> int:
         return ns * (1000 + per_mille) // 1000
@@ -68,7 +68,7 @@ def copies(boot: View, count: int) -> list[View]:
     """A boot many times, each with its own times."""
     found = [View(boot.run, boot.boot, boot.understand, boot.index) for _ in range(count)]
     for number, each in enumerate(found):
-        each.__dict__["trace"] = stretched(boot.trace, number)  # what the cached property would hold
+        each.__dict__["trace"] = stretched(boot.trace, number)  # takes the place of the cached property
     return found
 
 

@@ -29,7 +29,7 @@ from bootscope.timeline.trace import Point, Span, Stack, Trace, Track
 TOTAL_NS = 20_000_000_000
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
-# Zooms in and out around moving places, or moves about at some zoom; one painting a step.
+# Zooms in and out around moving places, or moves at some zoom; one painting per step.
 PAINT = """async ([kind, steps]) => {
   const t = timelines[0], drawn = [], frames = [];
   const pixel = (canvas) => canvas.getContext("2d").getImageData(0, 0, 1, 1);
@@ -59,7 +59,7 @@ FLAME = """() => { const f = flames[0], t = performance.now(); f.paint();
 
 
 def nested(rng: random.Random, count: int, start: int, end: int) -> tuple[Span, ...]:
-    """`count` spans, up to four deep, over a stretch of time."""
+    """`count` spans, nested up to four deep, within a range of time."""
     spans: list[Span] = []
     step = max(1, (end - start) // count)
     for i in range(0, count, 4):
@@ -72,7 +72,7 @@ def nested(rng: random.Random, count: int, start: int, end: int) -> tuple[Span, 
 
 
 def switching(rng: random.Random, count: int, start: int) -> tuple[Span, ...]:
-    """A process that runs and waits in turn, `count` spans altogether."""
+    """A process that runs and waits alternately, `count` spans in total."""
     spans: list[Span] = []
     at = start
     mean = max(2, (TOTAL_NS - start) // count)
@@ -115,7 +115,7 @@ def synthetic(count: int) -> Trace:
 
 
 def told(name: str, values: list[float]) -> None:
-    """Median, 95th percentile and worst of some milliseconds."""
+    """Prints median, 95th percentile and maximum of times in milliseconds."""
     ranked = sorted(values)
     print(
         f"{name:24} median {statistics.median(ranked):6.2f} ms   "

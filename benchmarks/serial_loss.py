@@ -3,9 +3,9 @@
 
     python benchmarks/serial_loss.py [--seconds 60] [--json]
 
-A generator sends 300,000 bytes a second to a pseudo terminal that does not wait for its reader: what the
-reader does not take in time is lost, as in the buffer of a serial port. `bootscope record` listens, while
-another process writes to the disk and waits for it, again and again. The recording is compared byte by
+A generator sends 300,000 bytes a second to a pseudo terminal that does not wait for its reader: bytes that
+the reader does not take in time are lost, as in the buffer of a serial port. `bootscope record` listens,
+while another process writes to the disk and waits for it, again and again. The recording is compared byte by
 byte.
 """
 
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RATE, PIECE = 3_000_000, 300
 STEP_NS = PIECE * 10 * 1_000_000_000 // RATE
 MOST_BEHIND_NS = 20_000_000
-"""What is made up for at once: 6 kB, as an adapter may hold back."""
+"""A delay that is made up for at once: 6 kB, as an adapter may buffer."""
 BUSY = """
 import os, sys
 data = os.urandom(1 << 20) * 8
@@ -45,13 +45,13 @@ while True:
 
 
 def piece(number: int) -> bytes:
-    """The bytes of a piece: all different, all text."""
+    """The bytes of a piece: each piece is different, and text."""
     text = hashlib.sha512(str(number).encode()).hexdigest()
     return (f"{number:08} " + text * 3)[: PIECE - 2].encode() + b"\r\n"
 
 
 def generate(master: int, seconds: float) -> tuple[int, int]:
-    """Sends pieces at the line's pace; returns (pieces, bytes that found no room)."""
+    """Sends pieces at the line's rate; returns (pieces, bytes that found no room)."""
     os.set_blocking(master, False)
     number = lost = 0
     begun = time.monotonic_ns()
@@ -60,7 +60,7 @@ def generate(master: int, seconds: float) -> tuple[int, int]:
         if wait > 0:
             time.sleep(wait / 1e9)
         elif wait < -MOST_BEHIND_NS:
-            # This process was kept from the CPU. A line does not make up for that: it has one pace.
+            # This process did not get the CPU. A line does not make up for that: its rate is constant.
             begun -= wait
         sent = 0
         with contextlib.suppress(BlockingIOError):
@@ -71,7 +71,7 @@ def generate(master: int, seconds: float) -> tuple[int, int]:
 
 
 def measure(seconds: float) -> dict[str, Any]:
-    """Bytes sent, bytes that found no room, and whether what was recorded is what was sent."""
+    """The bytes sent, the bytes that found no room, and whether the recording equals what was sent."""
     master, slave = pty.openpty()
     tty.setraw(slave)
     with tempfile.TemporaryDirectory() as folder:

@@ -26,7 +26,7 @@ LINE_BYTES = 60
 
 
 def main(gap_s: float, lines: int) -> None:
-    """Writes lines into a pseudo terminal and hears them behind ser2net."""
+    """Writes lines into a pseudo terminal and receives them through ser2net."""
     master, slave = pty.openpty()
     tty.setraw(slave)
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -55,7 +55,7 @@ def main(gap_s: float, lines: int) -> None:
     listener.stdin.close()
     thread.join()
     server.terminate()
-    # The telnet event says that telnet's own bytes are to be taken out.
+    # The telnet event means that telnet's own bytes are to be removed.
     speaks = tap.event_record(0, "telnet")
     found = tap.read(tap.MAGIC + speaks + bytes(heard[len(tap.MAGIC) :]))
     if len(found.data) != lines * LINE_BYTES:

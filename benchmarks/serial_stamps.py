@@ -48,7 +48,7 @@ pyserial==3.5 --hash=sha256:c4451db6ba391ca6ca299fb3ec7bae67a5c55dde170964c7a14c
 
 def generate(masters: list[int], lines: int) -> list[dict[str, int]]:
     """Sends lines to all of `masters`; returns when the first byte of each line was sent to each, by the
-    monotonic clock and by the calendar's, in ns."""
+    monotonic clock and by wall-clock time, in ns."""
     sent: list[dict[str, int]] = []
     for number in range(lines + 1):
         words = f"{number:05} " + (END if number == lines else "what a boot loader says ".ljust(60, "."))
@@ -60,7 +60,7 @@ def generate(masters: list[int], lines: int) -> list[dict[str, int]]:
                         {"line": number, "to": which, "at_ns": time.monotonic_ns(), "wall_ns": time.time_ns()}
                     )
                 os.write(master, bytes([byte]))
-            # Never sooner than a line would bring the next byte, however late this one was.
+            # Never sooner than a line would deliver the next byte, however late this one was.
             time.sleep(STEP_S)
     return sent
 
@@ -107,7 +107,7 @@ def terminal() -> tuple[int, int, str]:
 
 
 def ours(store: Path) -> dict[int, int]:
-    """Line number -> stamp on the monotonic clock, of the run in a store."""
+    """Line number -> stamp on the monotonic clock, from the run in a store."""
     capture = tap.read(next(store.glob(f"runs/*/boots/001/{TAP}")).read_bytes())
     found = {}
     for at_ns, line in dating.lines(capture, capture.rate):
@@ -117,7 +117,7 @@ def ours(store: Path) -> dict[int, int]:
 
 
 def theirs(log: str) -> dict[int, int]:
-    """Line number -> time of day in ns, of grabserial's output."""
+    """Line number -> time of day in ns, from grabserial's output."""
     pattern = re.compile(r"^\[(\d\d):(\d\d):(\d\d)\.(\d{6})\] (\d{5}) ", re.MULTILINE)
     return {
         int(m[5]): ((int(m[1]) * 60 + int(m[2])) * 60 + int(m[3])) * 1_000_000_000 + int(m[4]) * 1000
@@ -126,21 +126,21 @@ def theirs(log: str) -> dict[int, int]:
 
 
 def day_ns(wall_ns: int) -> int:
-    """The time of day of a moment, as this computer's clock on the wall shows it."""
+    """The time of day of a moment on this computer's wall clock."""
     local = time.localtime(wall_ns // 1_000_000_000)
     seconds = (local.tm_hour * 60 + local.tm_min) * 60 + local.tm_sec
     return seconds * 1_000_000_000 + wall_ns % 1_000_000_000
 
 
 def summary(errors: list[int]) -> dict[str, Any]:
-    """Median, 99th percentile and largest of errors in us, without their signs."""
+    """Median, 99th percentile and maximum of the absolute errors in us."""
     found = sorted(abs(e) for e in errors)
     at = {"median_us": len(found) // 2, "p99_us": len(found) * 99 // 100, "max_us": len(found) - 1}
     return {"lines": len(found), **{name: found[i] / 1000 for name, i in at.items()}}
 
 
 def measure(lines: int, load: int, peer: list[str]) -> dict[str, Any]:
-    """Both at once; their errors."""
+    """Runs both at once; returns their errors."""
     (m0, s0, path0), (m1, s1, path1) = terminal(), terminal()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store"

@@ -29,12 +29,12 @@ from bootscope.core.paths import store_dir
 
 COMMAND = str(Path(__file__).resolve().parents[1] / "bin" / "bootscope")
 START, SHOW, VIEW = 6.0, 33.0, 100.0
-"""Bounds: of what reads nothing, of `show`, of the views and `audit`."""
+"""Bounds: for calls that read nothing, for `show`, for the views and `audit`."""
 STARTS = {"help": ["--help"], "version": ["--version"]}
 
 
 def calls(run: str | None) -> dict[str, tuple[list[str], float]]:
-    """The calls by name: arguments and bound; without a run those that need none."""
+    """The calls by name: arguments and bound; without a run only those that need none."""
     found = {name: (words, START) for name, words in STARTS.items()}
     if run:
         found["show"] = (["show", run], SHOW)
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--run", metavar="RUN", help="recording to use (default: the newest)")
     parser.add_argument("--check", action="store_true", help="exit with status 1 if a bound is missed")
     args = parser.parse_args()
-    # A checkout whose modules are never kept compiled is not what anyone uses.
+    # Nobody uses a checkout whose modules are never compiled.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     known = calls(args.run or newest())
     if "show" not in known:

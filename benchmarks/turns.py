@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmarks of recordings share: options, a bench to record with, ratios of turns and their median."""
+"""Code that benchmarks of recordings share: options, a bench to record with, ratios of turns and their
+median."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from bootscope.search.bench import Bench
 
 
 def options(about: str) -> argparse.Namespace:
-    """`system`, `until` and `core` by name, and `n` turns, as the command line has them."""
+    """`system`, `until` and `core` by name, and `n` turns, from the command line."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--system", default="debian")
     parser.add_argument("--until", default="kernel-entry")
@@ -28,13 +29,13 @@ def options(about: str) -> argparse.Namespace:
 
 
 def bench_in(folder: str, limits: Limits) -> Bench:
-    """A bench whose recordings go to a folder, and whose builds are the user's."""
+    """A bench whose recordings go to a folder; builds are in the user's cache."""
     runner = Runner(Cache(cache_dir()), Progress())
     return Bench(Store(Path(folder)), runner, Progress(), Quiet(), limits=limits)
 
 
 def told(turn: int, plain_ms: int, other: str, other_ms: int) -> float:
-    """Prints a turn, host times in ms; returns how many times as long the other took."""
+    """Prints a turn, host times in ms; returns the ratio of the other time to the plain one."""
     ratio = other_ms / plain_ms
     print(
         f"{turn}: boot {plain_ms / 1000:.1f} s, {other} {other_ms / 1000:.1f} s, {ratio:.2f} times",

@@ -5,10 +5,10 @@
     python tools/accuracy.py --page     write the page from the kept counts
 
 The images are built from the sources of the system `stock`, whose kernel they unpack a piece of: five for
-each table. The emulated board starts each of them without a boot loader: caches and MMU are off then, as they
-are after one. A pass counts from the image's first instruction to that of the unpacked kernel.
+each table. The emulated board starts each of them without a boot loader: caches and MMU are off, as a boot
+loader leaves them. A pass counts from the image's first instruction to that of the unpacked kernel.
 
-What is kept, src/bootscope/published/decompressors.json, has no times of a core, only counts: figures of
+The kept file, src/bootscope/published/decompressors.json, has only counts, no times of a core, so figures of
 cores can be changed without counting again. A unit test compares the page with it.
 """
 
@@ -53,7 +53,7 @@ OLD_SOURCE = Source(
     sha256="6365e5435b9a18dbce3433ec27e5409d2b1a421d5f6aacfb06833f15d3d9aedd",
     archive=Archive(suite="bullseye", source="xen", file="xen_4.14.6.orig.tar.xz"),
 )
-"""Xen, which has the lz4 that kernels had until 4.10."""
+"""Xen, which has the lz4 of kernels before 4.10."""
 START = """
 .arm
 mov r0, #0
@@ -75,7 +75,7 @@ class Job:
 
 
 def watch(board: Board, job: Job, counts: Path) -> str:
-    """What the plugin looks at: the two ends of decompression, and the caches."""
+    """The watch file: the two ends of decompression, and the caches."""
     registers = board.arch.registers
     jump = board.arch.kernel.unpacker_jumps_by
     lines = [f"tick {board.tick_ns}", f"word {board.arch.word_bytes} {board.arch.mode_bit}"]
@@ -89,7 +89,7 @@ def watch(board: Board, job: Job, counts: Path) -> str:
 
 
 def count(board: Board, job: Job, library: Path, device_tree: Path, folder: Path) -> published.Counted:
-    """Boots one image and returns what was counted of its decompression."""
+    """Boots one image and returns the counts of its decompression."""
     source, stub = folder / "start.s", folder / "start.bin"
     source.write_text(START % job.address)
     tool = board.arch.tools.tool
@@ -136,7 +136,7 @@ def images(progress: Progress, runner: Runner) -> tuple[dict[str, Path], Path]:
 
 
 def measure() -> published.Measured:
-    """Counts everything that the published tables, and what is looked at beside them, need."""
+    """Counts everything that the published tables, and the alternatives beside them, need."""
     progress = Progress()
     board, step, runner = load_board(BOARD), plugin.step(), Runner(Cache(cache_dir()), progress)
     library = runner.run(step, step.step_id({}), {}) / plugin.PLUGIN

@@ -30,7 +30,7 @@ LIST = Path(__file__).with_suffix(".toml")
 ROOT = Path(__file__).resolve().parent.parent
 FIRST, SHOWN, LIMIT_S = 5, 10, 120
 WHERE = 70
-"""Of where something is, so many characters are shown."""
+"""Characters shown of a location."""
 _MS, _S = 1_000_000, 1_000_000_000
 HEAD = """# Audits of product-like boots
 
@@ -45,7 +45,7 @@ bounds.
 
 @dataclass(frozen=True, slots=True)
 class Boot:
-    """A boot of the list; `path` is its log, `source` where that is from."""
+    """A boot of the list; `path` is its log, `source` the log's origin."""
 
     name: str
     kind: str
@@ -56,7 +56,7 @@ class Boot:
 
 
 def listed(folder: Path) -> list[Boot]:
-    """The boots of the list. Raises KeyError for a log that foreign_logs.toml does not have."""
+    """The boots of the list. Raises KeyError for a log that is not in foreign_logs.toml."""
     known = {log.name: log for log in foreign_logs.listed()}
     return [_boot(row, folder, known) for row in tomllib.loads(LIST.read_text())["boot"]]
 
@@ -71,7 +71,7 @@ def _boot(row: Mapping[str, Any], folder: Path, known: Mapping[str, foreign_logs
 
 
 def audited(path: Path) -> list[dict[str, Any]]:
-    """The rows of the audit of a log, the largest gain first."""
+    """The rows of a log's audit, the largest gain first."""
     with tempfile.TemporaryDirectory() as store:
         done = subprocess.run(
             [str(ROOT / "bin" / "bootscope"), "audit", str(path), "--json"],
@@ -85,7 +85,7 @@ def audited(path: Path) -> list[dict[str, Any]]:
 
 
 def faults(boot: Boot, rows: list[dict[str, Any]]) -> Iterator[str]:
-    """What is wrong with an audit, in words."""
+    """The errors of an audit, in words."""
     said = [f"{row['what']} {row['where']}" for row in rows]
     for what, expression in boot.causes:
         found = next((place for place, words in enumerate(said) if re.search(expression, words)), None)
@@ -103,7 +103,7 @@ def _named(row: Mapping[str, Any]) -> list[str]:
 
 
 def shown(row: Mapping[str, Any]) -> str:
-    """A row in a cell of the page."""
+    """A row as a cell of the page."""
     ns = row["cost_ns"]
     cost = f"{ns / _S:.1f} s" if ns >= _S else f"{ns // _MS} ms"
     where = f" ({row['where'][:WHERE]} ...)" if row["what"].endswith("systemd starts units") else ""

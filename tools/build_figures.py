@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def alone(took: Took) -> Took:
-    """The same on a computer that does nothing else; what compiles keeps all cores busy."""
+    """The time on a computer that does nothing else; compiling keeps all cores busy."""
     return msgspec.structs.replace(took, time_ns=took.cpu_ns // (took.cores if took.units else 1))
 
 

@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 SYSTEMS = ("debian-arm64", "debian-riscv64", "debian-amd64", "stock-zynq", "debian-systemd")
 UNTIL = {"debian-systemd": ("--until", "login")}
-# Of this checkout, where it is not installed.
+# From this checkout, if it is not installed.
 sys.path.insert(0, str(ROOT / "src"))
 from bootscope.core.paths import cache_dir
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 def _compare(system: str, folder: Path, share: list[str], *, twice: bool) -> dict[str, Any]:
     first = _bootscope("build", system)
-    # Deeper than the ordinary one: a path that gets into an image changes it.
+    # Deeper than the ordinary one, so that a path that gets into an image changes it.
     cache = folder / "another" / "place" / "for" / "builds"
     (cache / "steps").mkdir(parents=True)
     (cache / "sources").symlink_to(cache_dir() / "sources")
@@ -93,7 +93,7 @@ def _recorded(
 
 @contextmanager
 def _busy() -> Iterator[None]:
-    """A process in an endless loop for every core."""
+    """Runs an endless loop on every core."""
     with ExitStack() as stack:
         for _ in range(os.cpu_count() or 2):
             burner = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))

@@ -31,7 +31,7 @@ BESIDES = """ca-certificates cpio debian-archive-keyring libc6-dev libelf-dev li
     perl pkg-config python3 python3-dev python3-pip-whl python3-setuptools uuid-dev
     libc6-dev-arm64-cross libc6-dev-armhf-cross libc6-dev-riscv64-cross"""
 LEFT_OUT = {"sigrok-cli", "gcc-x86-64-linux-gnu", "binutils-x86-64-linux-gnu"}
-"""For boards on a desk; and the machine's own compiler has another package."""
+"""One is for boards on a desk; the machine's own compiler is in another package."""
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _hashes(told: str) -> dict[str, str]:
-    """Path of a package -> its SHA-256 and size, of what apt-cache shows."""
+    """Path of a package -> its SHA-256 and size, from the output of apt-cache."""
     found = {}
     for stanza in told.split("\n\n"):
         fields = dict(re.findall(r"^(Filename|SHA256|Size): (\S+)$", stanza, re.MULTILINE))

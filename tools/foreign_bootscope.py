@@ -33,9 +33,9 @@ ENDS = ("login", "console-ready", "systemd-finished")
 
 @dataclass(slots=True)
 class Said:
-    """Boots, the stages of the first in order, times as in the list; `seconds` that the import took.
+    """Boots, the stages of the first in order, times as in the list; `seconds`: how long the import took.
 
-    `dated`: milestones with a time, whatever they are called. `fault`: why there is nothing else.
+    `dated`: milestones with a time, whatever their names. `fault`: why there is no more.
     """
 
     boots: int = 0
@@ -75,22 +75,22 @@ def _run(words: list[str], store: Path) -> tuple[Any, str]:
 
 
 def _stages(shown: Any) -> tuple[str, ...]:
-    """The stages without a time, then the phases; a stage's second beginning is not told apart."""
+    """The stages without a time, then the phases; a second start of a stage counts as the first."""
     rows = [row[0] for table in shown["tables"] if table["title"] == UNTIMED for row in table["rows"]]
     tracks = {phase["track"] for phase in shown["phases"]}
-    # systemd's own account says again what the lines tell, unless they tell nothing.
+    # systemd's own account repeats what the lines say, unless they say nothing.
     track = CONSOLE if CONSOLE in tracks else BY_SYSTEMD
     others = tracks - {CONSOLE, BY_SYSTEMD}
     names = [phase["name"] for phase in shown["phases"] if phase["track"] in (track, *others)]
-    # What is not split is two stages: kernel+initramfs.
+    # A combined phase is two stages: kernel+initramfs.
     phases = [
         part for name in names for part in (("kernel", "initramfs") if "+initramfs" in name else (name,))
     ]
     timed = {_word(name) for name in phases}
-    # A line without a time may be of a phase whose times systemd told.
+    # A line without a time may belong to a phase with times from systemd.
     names = [*(name for name in rows if _word(name) not in timed), *phases]
     words = [word for name in names if (word := _word(name))]
-    # U-Boot says "Starting kernel ..." of an OpenSBI with the kernel behind it, too.
+    # U-Boot also prints "Starting kernel ..." for an OpenSBI with the kernel behind it.
     last = max((i for i, word in enumerate(words) if word not in LINUX), default=-1)
     words = [word for i, word in enumerate(words) if i >= last or word not in LINUX]
     return tuple(_first_programs([name for name, _ in groupby(words)]))
@@ -105,7 +105,7 @@ def _word(name: str) -> str:
 
 
 def _first_programs(found: list[str]) -> list[str]:
-    """Without a clock, the switch to the root comes after init: the first init was that of an initramfs."""
+    """Without a clock, the switch to the root comes after init: the first init was the initramfs's."""
     if "initramfs" in found and "init" in found and found.index("init") < found.index("initramfs"):
         rest = [name for name in found if name not in ("init", "initramfs")]
         return [*rest, "initramfs", "init"]

@@ -19,7 +19,7 @@ SYSLOG_STAMP = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) ")
 DATE_STAMP = re.compile(r"\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]\d) (\d\d):(\d\d):(\d\d) (\d{4})\]")
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 NEAR = 60
-"""A stamp stands this near to the begin of its line."""
+"""A stamp is at most this far from the start of its line."""
 
 STAGES = {
     "rom": r"^RomBOOT|^F0: [0-9A-F]{4} ",
@@ -56,7 +56,7 @@ STAGES = {
     "grub": r"Welcome to GRUB|GNU GRUB",
     "efi-stub": r"EFI stub: ",
 }
-"""A stage's name here -> what it prints first."""
+"""A stage's name here -> the start of its output."""
 EARLY = tuple(STAGES)[: tuple(STAGES).index("op-tee")]
 LATE = ("u-boot", "barebox", "cfe", "lk", "depthcharge", "tegra-bootloader", "grub", "efi-stub")
 KERNEL = re.compile(r"Booting Linux on |Linux version \d+\.\d+\S* \(")
@@ -64,7 +64,7 @@ INIT = re.compile(r"Run /\S{1,300} as init process")
 SPEAKS = re.compile(
     r"^INIT: version \d|init started: BusyBox|systemd\[1\]: systemd \d|\bprocd: - (?:early|init) -"
 )
-"""What programs of init say first of themselves: it runs, but since when is not told."""
+"""The first output of programs of init: init runs, but its start is unknown."""
 FREED = re.compile(r"Freeing (?:unused kernel|init) (?:image |memory)")
 SWITCHED = re.compile(r"Switching root|Switched root|switch_root")
 LOGIN = re.compile(r"(?:^|[ \w.-])login: ?(?:$|\[| )(?!root on)")
@@ -73,7 +73,7 @@ FINISHED = re.compile(r"systemd\[1\]: Startup finished in ")
 TARGET = re.compile(r"Reached target .{0,4}(?:Multi-User System|Graphical Interface|multi-user|graphical)")
 PARTS = re.compile(r"systemd\[1\]: Startup finished in (.{1,300}) = ")
 PART = re.compile(r"(?:(\d+)min ?)?(?:(\d+(?:\.\d+)?)(ms|s))? \((firmware|loader|kernel|initrd|userspace)\)")
-"""How long systemd says that each part of the boot took; without units a minute is whole."""
+"""systemd's times for the parts of the boot; a minute without a unit after it is exact."""
 DAYS_NS = 120_000_000_000
 MOST_LATE_LINES = 400
 
@@ -89,7 +89,7 @@ class Line:
 
 @dataclass(slots=True)
 class Plain:
-    """What plain expressions tell of a log; times of the first boot, `>=N` for one that is bounded."""
+    """The facts of a log from plain expressions; times of the first boot, `>=N` for a lower bound."""
 
     boots: int = 1
     stages: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Plain:
 
 
 def lines_of(raw: bytes) -> list[Line]:
-    """The lines of a log with their stamps: a kernel's as they are, dates from the first one on."""
+    """The lines of a log with their stamps: a kernel's unchanged, dates relative to the first one."""
     text = ESCAPES.sub(b"", raw).decode("utf-8", "replace").replace("\r", "\n")
     rows = [row for row in text.split("\n") if row.strip()]
     date = next((f for f in (_syslog, _dated) if sum(f(r) is not None for r in rows) > len(rows) / 2), None)
@@ -138,7 +138,7 @@ def _date_ns(found: re.Match[str], year: str) -> int | None:
 
 
 def read(raw: bytes) -> Plain:
-    """What plain expressions tell of a log."""
+    """The facts of a log from plain expressions."""
     lines = lines_of(raw)
     starts = [0, *_new_boots(lines)]
     first = lines[: starts[1]] if len(starts) > 1 else lines
@@ -157,9 +157,9 @@ def read(raw: bytes) -> Plain:
 
 
 def _by_systemd(lines: list[Line], kernel: int, found: Plain) -> None:
-    """Of a log with dates: its kernel's lines have the time at which syslog or journald read them. Where that
-    is after user space began by systemd's own account, the account says when kernel and init began, and what
-    was before."""
+    """For a log with dates: its kernel's lines have the time at which syslog or journald read them. Where
+    that is after the start of user space in systemd's own account, the account determines when kernel and
+    init began, and what was before."""
     line = next((line for line in lines[kernel:] if PARTS.search(line.words)), None)
     if line is None or line.at_ns is None or not _has_date(line.words):
         return
@@ -208,7 +208,8 @@ def _first(lines: list[Line], what: re.Pattern[str], since: int) -> int | None:
 
 
 def _end(lines: list[Line], since: int) -> int | None:
-    """The last of login, console and systemd's own; else the default target; else before a long silence."""
+    """The last of login prompt, console and systemd's end; else the default target; else the line before a
+    long silence."""
     ends = [i for w in (LOGIN, READY, FINISHED) if (i := _first(lines, w, since)) is not None]
     if ends:
         return max(ends)
@@ -227,7 +228,7 @@ def _silence(lines: list[Line], since: int) -> int | None:
 
 
 def _time(lines: list[Line], index: int) -> str:
-    """A line's time; `>=N` for one without a stamp after lines with one; else unknown."""
+    """A line's time; `>=N` for one without a stamp after lines with stamps; else unknown."""
     if (at_ns := lines[index].at_ns) is not None and not _follows_prompt(lines[index]):
         return str(at_ns)
     before = next((x.at_ns for x in reversed(lines[:index]) if x.at_ns is not None), None)
@@ -235,13 +236,13 @@ def _time(lines: list[Line], index: int) -> str:
 
 
 def _follows_prompt(line: Line) -> bool:
-    """A kernel's line came onto the row of a prompt: the stamp is not the prompt's."""
+    """A kernel's line is on the row of a prompt: the stamp is not the prompt's."""
     found = KERNEL_STAMP.search(line.words)
     return bool(found and "login:" in line.words[: found.start()])
 
 
 def _stages(lines: list[Line]) -> Iterator[tuple[int, str]]:
-    """The stages' first lines; one that speaks several times at a stretch is one."""
+    """The stages' first lines; consecutive lines of one stage count once."""
     last = ""
     for i, line in enumerate(lines):
         for name, pattern in STAGES.items():
@@ -252,7 +253,7 @@ def _stages(lines: list[Line]) -> Iterator[tuple[int, str]]:
 
 
 def _new_boots(lines: list[Line]) -> list[int]:
-    """Where another boot begins: an early stage, or a kernel, after the kernel or the loader of one."""
+    """Where another boot begins: an early stage or a kernel, after a boot's kernel or loader."""
     starts: list[int] = []
     late = kernel = False
     counted = dict(_stages(lines))

@@ -46,7 +46,7 @@ MISSING = Said(fault="the file is missing, or its sha256 is not that of the list
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A log of the list: where it is from and what is true of it; times as foreign_logs.toml says."""
+    """A log of the list: its origin and its facts; times as in foreign_logs.toml."""
 
     name: str
     kind: str
@@ -61,7 +61,7 @@ class Foreign:
     by_hand: str = ""
 
     def raw(self, folder: Path) -> bytes | None:
-        """Its content; None if the file is missing or another one."""
+        """Its content; None if the file is missing or differs from the listed one."""
         path = folder / f"{self.name}.log"
         raw = path.read_bytes() if path.is_file() else b""
         return raw if hashlib.sha256(raw).hexdigest() == self.sha256 else None
@@ -80,7 +80,7 @@ def _foreign(row: dict[str, Any]) -> Foreign:
 
 
 def wrong(log: Foreign, said: Said) -> list[str]:
-    """What differs from the list: a field, what was said and what is right."""
+    """The differences from the list: field, reported value and correct value."""
     if said.fault:
         return [said.fault]
     fields: list[tuple[str, object, object]] = [("boots", said.boots, log.boots)]
@@ -102,7 +102,7 @@ def _words(stages: tuple[str, ...]) -> Iterator[str]:
 
 
 def fetch(log: Foreign, folder: Path) -> str:
-    """Gets a log from GitHub; why it could not be got, or an empty text."""
+    """Gets a log from GitHub; returns why that failed, or an empty text."""
     repository, _, rest = log.source.partition("@")
     commit, _, path = rest.partition(":")
     url = f"https://raw.githubusercontent.com/{repository}/{commit}/{urllib.parse.quote(path)}"
@@ -121,7 +121,7 @@ def fetch(log: Foreign, folder: Path) -> str:
 
 
 def check(logs: list[Foreign], folder: Path) -> bool:
-    """Compares bootscope with each log and prints the table; whether all of it is good enough."""
+    """Compares bootscope with each log and prints the table; returns whether the result is good enough."""
     right = slow = invented = 0
     with tempfile.TemporaryDirectory() as store:
         for log in logs:
@@ -140,7 +140,8 @@ def check(logs: list[Foreign], folder: Path) -> bool:
 
 
 def check_plain(logs: list[Foreign], folder: Path) -> bool:
-    """Compares the list with plain expressions; whether they differ only where a reader corrected them."""
+    """Compares the list with plain expressions; returns whether they differ only where a reader corrected
+    them."""
     unexplained = 0
     for log in logs:
         raw = log.raw(folder)

@@ -53,7 +53,7 @@ TOKENS = (
 
 
 class OutOfTimeError(BaseException):
-    """A case took too long. No Exception, so that no reader catches it."""
+    """A case took too long. Not an Exception, so that no reader catches it."""
 
 
 def out_of_time(*_: object) -> None:
@@ -64,7 +64,7 @@ def out_of_time(*_: object) -> None:
 
 
 def seeds_for(chosen: Reader) -> list[bytes]:
-    """The fixtures and texts that the reader recognises, archives unpacked from their compression."""
+    """The fixtures and texts that the reader recognises; archives are decompressed."""
     found = [made for made in texts() if chosen.sure(Source("x", made)) >= 10]
     for path in sorted(p for p in FIXTURES.rglob("*") if p.is_file() and p.name != "README.md"):
         data = path.read_bytes()
@@ -75,7 +75,7 @@ def seeds_for(chosen: Reader) -> list[bytes]:
 
 
 def texts() -> Iterator[bytes]:
-    """The logs that tests write in the form of tools that leave no fixture (servers of jobs, phones)."""
+    """Logs in the formats of tools for which tests write the logs (job servers, phones)."""
     for module in (test_job_logs, test_logged_consoles, test_bootstat, test_uefi_dp):
         for value in vars(module).values():
             for text in value.values() if isinstance(value, dict) else (value,):
@@ -106,7 +106,7 @@ def mutated(rng: random.Random, seeds: list[bytes]) -> bytes:
 
 
 def members_of(data: bytes) -> list[bytes]:
-    """The files in an archive; none of one that is too damaged or too large to open."""
+    """The files in an archive; none if it is too damaged or too large to open."""
     try:
         found = archive("x", data, Budget())
     except UserError:
@@ -115,7 +115,7 @@ def members_of(data: bytes) -> list[bytes]:
 
 
 def in_archive(rng: random.Random, data: bytes, members: list[bytes]) -> bytes:
-    """An archive with a member damaged in place: its length stays, so that the rest stays readable."""
+    """An archive with a member damaged in place: its length stays, so the rest stays readable."""
     member = rng.choice([m for m in members if m] or [b"x"])
     at = data.find(member)
     if at < 0:
@@ -154,7 +154,7 @@ def damage(rng: random.Random, case: bytearray, seeds: list[bytes]) -> None:
 
 
 def number_changed(rng: random.Random, data: bytes) -> bytes:
-    """The data with one of its numbers another."""
+    """The data with one number changed."""
     found = [m for m, _ in zip(re.finditer(rb"\d+", data), range(3000), strict=False)]
     if not found:
         return data
@@ -189,7 +189,7 @@ def lines_changed(rng: random.Random, data: bytes) -> bytes:
 
 
 def signature(readings: list[Reading | UserError]) -> tuple[object, ...]:
-    """What kind of answer a case gave: new kinds are worth going on from."""
+    """The kind of result of a case: cases with a new kind become seeds."""
     found: list[object] = []
     for r in readings:
         if isinstance(r, UserError):
@@ -205,7 +205,7 @@ def signature(readings: list[Reading | UserError]) -> tuple[object, ...]:
 
 
 def broken(chosen: Reader, case: bytes) -> tuple[str, list[Reading | UserError]]:
-    """Why the reader broke on a case (the empty string: it did not), and its answers."""
+    """Why the reader failed on a case (empty: it did not), and its results."""
     signal.setitimer(signal.ITIMER_PROF, CPU_S)
     try:
         return "", attempt(chosen, case)
@@ -222,7 +222,7 @@ def broken(chosen: Reader, case: bytes) -> tuple[str, list[Reading | UserError]]
 
 
 def smaller(chosen: Reader, case: bytes, why: str, seconds: float = 20) -> bytes:
-    """A smaller case that breaks in the same place."""
+    """A smaller case that fails in the same place."""
     until = time.monotonic() + seconds
     size = len(case) // 2
     kind = why.split(":")[0:2]
@@ -239,7 +239,7 @@ def smaller(chosen: Reader, case: bytes, why: str, seconds: float = 20) -> bytes
 
 
 def keep(name: str, case: bytes, why: str) -> None:
-    """Puts a case beside the others of its reader."""
+    """Stores the case with the others of its reader."""
     import hashlib
 
     folder = CRASHERS / name
@@ -250,7 +250,7 @@ def keep(name: str, case: bytes, why: str) -> None:
 
 
 def work(name: str, seconds: float, seed: int, current: Path) -> int:
-    """Fuzzes one reader; returns how many ways to break it were found."""
+    """Fuzzes one reader; returns the number of different failures."""
     chosen, rng = reader(name), random.Random(f"{name} {seed}")
     signal.signal(signal.SIGPROF, out_of_time)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -262,7 +262,7 @@ def work(name: str, seconds: float, seed: int, current: Path) -> int:
     with current.open("wb", buffering=0) as note:
         while time.monotonic() < until:
             case = mutated(rng, seeds)
-            # Should this process die of it, the case is there.
+            # Written before the try: the case may kill this process.
             note.seek(0)
             note.truncate()
             note.write(case)
@@ -289,7 +289,7 @@ def start(name: str, seconds: float, seed: int, folder: Path) -> subprocess.Pope
 
 
 def all_of(names: list[str], seconds: float, seed: int, jobs: int) -> int:
-    """Fuzzes readers side by side; returns how many broke."""
+    """Fuzzes readers in parallel; returns how many failed."""
     todo, bad = list(names), 0
     running: dict[str, subprocess.Popen[bytes]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -83,7 +83,7 @@ def an_image(path: Path) -> Target:
 
 
 def targets(folder: Path) -> dict[str, tuple[Target, list[bytes]]]:
-    """Name -> what reads data, and data to begin with."""
+    """Name -> a function that reads data, and seeds for it."""
     kernel = made.arm64_image()
     (folder / "Image").write_bytes(kernel)
     (folder / "tree").write_bytes(made.device_tree())
@@ -129,7 +129,7 @@ def targets(folder: Path) -> dict[str, tuple[Target, list[bytes]]]:
 
 
 def broken(target: Target, case: bytes) -> str:
-    """Why it broke on a case; empty where it did not."""
+    """Why it failed on a case; empty where it did not."""
     signal.setitimer(signal.ITIMER_PROF, CPU_S)
     try:
         target(case)
@@ -148,14 +148,14 @@ def broken(target: Target, case: bytes) -> str:
 
 
 def fuzz(name: str, target: Target, seeds: list[bytes], seconds: float, seed: int, keep: Path) -> int:
-    """Fuzzes one; how many ways to break it were found."""
+    """Fuzzes one target; returns the number of different failures."""
     rng = random.Random(f"{name} {seed}")
     until, cases, found = time.monotonic() + seconds, 0, set[str]()
     while time.monotonic() < until:
         case = bytearray(rng.choice(seeds))
         for _ in range(rng.choice((1, 1, 2, 3, 5, 9, 20))):
             if rng.random() < 0.5 and case:
-                # Heads and tables decide most.
+                # Headers and tables matter most.
                 at = rng.randrange(min(len(case), rng.choice((64, 512, 2048, 1 << 16))))
                 case[at : at + rng.choice((1, 2, 4, 8))] = rng.randbytes(rng.choice((1, 2, 4, 8)))
             else:

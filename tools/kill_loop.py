@@ -41,7 +41,7 @@ SEARCH = ("--only", "init-app-first,remove-rc-scripts,init-single-script", "--re
 
 @dataclass
 class Loop:
-    """What is disturbed: `longest_s` is what each verb took the last time that it came to its end."""
+    """The disturbed runs: `longest_s` is the time of each verb's last complete run."""
 
     folder: Path
     system: str
@@ -54,14 +54,14 @@ class Loop:
         return Cache(self.folder / "cache")
 
     def words(self, verb: str) -> list[str]:
-        """The words of a verb."""
+        """The arguments of a verb."""
         more = {"optimize": SEARCH, "record": ("--until", self.until)}
         return [verb, self.system, *more.get(verb, ()), "--json"]
 
     def start(self, words: list[str]) -> tuple[int, Path]:
-        """Starts a bootscope in a session of its own; returns its process and the file of what it prints.
+        """Starts a bootscope in a session of its own; returns its process and the file with its output.
 
-        It is forked from this process, which has read the program already: that is what takes longest.
+        It is forked from this process, which has the program loaded already: loading takes longest.
         """
         out = self.folder / "printed"
         child = os.fork()
@@ -80,7 +80,7 @@ class Loop:
         os._exit(status)
 
     def whole(self, verb: str, words: list[str] | None = None) -> str:
-        """Runs a verb to its end; returns what it printed."""
+        """Runs a verb to its end; returns its output."""
         begun = time.monotonic()
         child, out = self.start(words or self.words(verb))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -90,13 +90,13 @@ class Loop:
         return out.read_text()
 
     def kill(self, verb: str) -> bool:
-        """Runs a verb and kills it somewhere; returns False where it was over before that."""
+        """Runs a verb and kills it at a random moment; returns False where it had ended by then."""
         child, _ = self.start(self.words(verb))
         begun = time.monotonic()
         until = begun + self.draw.uniform(0, self.longest_s[verb])
         while time.monotonic() < until:
             if os.waitpid(child, os.WNOHANG)[0]:
-                # A computer that was busy the last time would let most runs come to their end.
+                # Otherwise most runs would complete after one on a busy computer.
                 self.longest_s[verb] = time.monotonic() - begun
                 return False
             time.sleep(0.002)
@@ -107,12 +107,12 @@ class Loop:
         return True
 
     def forget_something(self) -> None:
-        """Takes a random step out of the cache, so that it has to be built."""
+        """Removes a random step from the cache, so that it must be built."""
         if steps := sorted(self.cache.steps.iterdir()):
             remove_tree(self.draw.choice(steps))
 
     def check(self, journal: list[str]) -> list[str]:
-        """The journal as it is now. Ends the program where something is damaged or gone."""
+        """The current journal. Ends the program where something is damaged or missing."""
         for step_id, why in damaged(self.cache):
             sys.exit(f"step {step_id} is damaged: {why}")
         self.whole("list", ["list", "--json"])

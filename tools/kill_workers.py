@@ -28,9 +28,9 @@ WORKERS_THERE = "tasks at a time"
 
 
 def workers(of: int) -> list[psutil.Process]:
-    """The workers that a search has started: Python processes that multiprocessing made."""
+    """The workers of a search: Python processes that multiprocessing started."""
     found = []
-    # Whoever is looked at may end meanwhile, the search as well.
+    # An examined process may end meanwhile, the search as well.
     with contextlib.suppress(psutil.Error):
         for child in psutil.Process(of).children():
             with contextlib.suppress(psutil.Error):
@@ -40,7 +40,7 @@ def workers(of: int) -> list[psutil.Process]:
 
 
 def pass_on(search: subprocess.Popen[str], under_way: threading.Event) -> None:
-    """Passes on what a search tells; its workers are all there once it says how many tasks they take."""
+    """Passes on the output of a search; all its workers are there once it prints how many tasks they take."""
     assert search.stderr
     for line in search.stderr:
         if WORKERS_THERE in line:
@@ -49,7 +49,7 @@ def pass_on(search: subprocess.Popen[str], under_way: threading.Event) -> None:
 
 
 def ended(search: subprocess.Popen[str], within_s: float) -> bool:
-    """Whether a search ends within so many seconds."""
+    """Whether a search ends within that many seconds."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         search.wait(within_s)
     return search.returncode is not None

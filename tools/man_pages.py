@@ -23,13 +23,13 @@ from bootscope import __version__
 from bootscope.cli.parsers import parser
 
 NO_DATE_S = 1580601600
-"""What hatchling puts into archives where SOURCE_DATE_EPOCH is not set: 2020-02-02."""
+"""hatchling's date for archives where SOURCE_DATE_EPOCH is not set: 2020-02-02."""
 LINE = 78
 NOTHING = "\\&"
 SPECIAL = {
     "\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti", '"': "\\(dq",
 }  # fmt: skip
-"""What roff would act on or print as something else, and how it wants that written. Backslash first."""
+"""Characters that are special to roff, and their escaped forms. Backslash first."""
 ENVIRONMENT = {
     "BOOTSCOPE_STORE": "The folder of recorded boots. Default: bootscope in the user's data folder "
     "(~/.local/share/bootscope). Nothing in it is ever removed unasked.",
@@ -46,19 +46,19 @@ EXIT_STATUS = {
 
 
 def escaped(text: str) -> str:
-    """`text` so that roff prints it as it stands."""
+    """`text`, escaped so that roff prints it literally."""
     for character, name in SPECIAL.items():
         text = text.replace(character, name)
     return "\n".join(_no_request(line.rstrip()) for line in text.split("\n"))
 
 
 def _no_request(line: str) -> str:
-    """A line that roff does not take for one of its own."""
+    """A line that roff does not take for a request."""
     return "\\&" + line if line.startswith(".") else line
 
 
 def running(text: str) -> str:
-    """Running text in short lines; roff fills its own."""
+    """Running text in short lines; roff fills them."""
     words = textwrap.wrap(escaped(text), LINE, break_long_words=False, break_on_hyphens=False)
     return "\n".join(map(_no_request, words))
 
@@ -69,13 +69,13 @@ def breakable(text: str) -> str:
 
 
 def items(entries: dict[str, str]) -> Iterator[str]:
-    """A list of words and what they mean."""
+    """A list of words and their meanings."""
     for word, meaning in entries.items():
         yield f".TP\n.B {escaped(word)}\n{running(meaning)}"
 
 
 def argument(action: argparse.Action) -> str:
-    """What follows an option, or what a positional argument is called, as a user would write it."""
+    """The value of an option, or the name of a positional argument, as a user would write it."""
     if action.nargs == 0:
         return ""
     choices = f"{{{','.join(map(str, action.choices))}}}" if action.choices else None
@@ -90,7 +90,7 @@ def argument(action: argparse.Action) -> str:
 
 
 def shown(actions: Iterable[argparse.Action]) -> list[argparse.Action]:
-    """Those that --help shows."""
+    """The actions that --help shows."""
     return [action for action in actions if action.help != argparse.SUPPRESS]
 
 
@@ -179,7 +179,7 @@ def man_pages() -> dict[str, str]:
 
 
 def write(folder: Path) -> list[Path]:
-    """Writes all pages into a folder; returns where they are."""
+    """Writes all pages into a folder; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     pages = {folder / name: text for name, text in man_pages().items()}
     for path, text in pages.items():

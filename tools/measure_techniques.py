@@ -5,20 +5,20 @@
     python tools/measure_techniques.py --system NAME --together ID ... [--own-base]
     python tools/measure_techniques.py --predict
 
-Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show;
-of another system than stock a file of its own, such as measured-systemd.json, for what stock cannot prove),
-after each one, so that it can be stopped at any time; what is there for the same base is not tried again
-unless --again. Takes some hours where nothing was built before: every recipe of the kernel is a build.
+Writes src/bootscope/techniques/measured.json (what `bootscope techniques ID` and docs/techniques.md show; for
+another system than stock a file of its own, such as measured-systemd.json, for what stock cannot prove),
+after each one, so that it can be stopped at any time; results for the same base are kept unless --again.
+Takes some hours if nothing was built before: every recipe of the kernel is a build.
 
 -n N tries N at a time: while one boots, another is built. Boots of the emulated board are exact, so the
 figures are the same.
 
---together tries those that apply in one build, for systems whose kernel takes long to build, and keeps
-which of them an audit of that boot no longer proposes. --own-base starts from the systems that the techniques
-are known to shorten, as each alone does.
+--together tries those that apply in one build, for systems whose kernel takes long to build, and keeps which
+of them an audit of that boot no longer proposes. --own-base starts from the systems that the techniques are
+known to shorten, as each alone does.
 
---predict boots nothing: it recomputes the predictions for what was measured, from the recordings without
-the techniques, and prints them beside the savings.
+--predict boots nothing: it recomputes the predictions for what was measured, from the recordings without the
+techniques, and prints them beside the savings.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ BOOTSCOPE = ROOT / "bin" / "bootscope"
 
 
 def bootscope(*arguments: str) -> dict[str, Any]:
-    """What a verb prints as JSON; its message under `error` where it fails."""
+    """The JSON output of a verb; its message under `error` where it fails."""
     done = subprocess.run(
         [BOOTSCOPE, *arguments, "--json"],
         stdin=subprocess.DEVNULL,
@@ -75,7 +75,7 @@ def bootscope(*arguments: str) -> dict[str, Any]:
 
 
 def measure(spec: str, system: str) -> dict[str, Any]:
-    """One row of the table: of the milestone that a technique is for, where it has one of its own."""
+    """One row of the table: for the technique's own milestone, where it has one."""
     tried = bootscope("try", spec, "--system", system, "--force", "--own-base")
     row: dict[str, Any] = {"technique": spec, "date": datetime.now(UTC).date().isoformat()}
     keys = ("predicted_ns", "works", "faults", "base", "variant", "base_ns", "variant_ns", "saving_ns")
@@ -86,8 +86,8 @@ def measure(spec: str, system: str) -> dict[str, Any]:
 
 
 def measure_together(specs: list[str], system: str, own_base: bool) -> dict[str, Any]:
-    """What several techniques do in one build, without those that do not apply; and which of them are in
-    place then."""
+    """The effect of several techniques in one build, without those that do not apply; and which of them are
+    then in place."""
     applying = {f["technique"] for f in bootscope("audit", system).get("techniques", ())}
     if own_base:
         applying |= {
@@ -104,16 +104,16 @@ def measure_together(specs: list[str], system: str, own_base: bool) -> dict[str,
             {f["technique"] for f in bootscope("audit", row[key]).get("techniques", ())}
             for key in ("base", "variant")
         )
-        # What an audit of the base does not propose, it could not miss either.
+        # If the audit of the base does not propose one, its absence later proves nothing.
         row["in_place"] = [spec for spec in wanted if spec in before - left]
     return row
 
 
 def predict_again(rows: dict[str, dict[str, Any]]) -> None:
-    """Makes the predictions anew; those whose recording is not here any more stay as they are.
+    """Recomputes the predictions; those whose recording no longer exists stay.
 
-    Boots of the emulated board are exact: a base that is not here is taken for another one of the same name
-    that took as long to the nanosecond.
+    Boots of the emulated board are exact: a missing base is replaced by another one of the same name that
+    took the same time to the nanosecond.
     """
     store, cache = Store(store_dir()), Cache(cache_dir())
     measured = {spec: row for spec, row in rows.items() if row.get("base_ns")}
@@ -131,8 +131,8 @@ def predict_again(rows: dict[str, dict[str, Any]]) -> None:
 
 
 def _alike(store: Store, boots: set[tuple[str, int]]) -> dict[tuple[str, int], list[str]]:
-    """(name, ns to its end) of a boot -> the recordings of such a one: those with a core's counts first, then
-    those with system calls, as more can be told of them, and the oldest of these."""
+    """(name, ns to its end) of a boot -> its equivalent recordings: those with a core's counts first, then
+    those with system calls, since they allow better predictions, and the oldest first among equals."""
     names, found = {name for name, _ in boots}, defaultdict[tuple[str, int], list[str]](list)
     holds: dict[str, tuple[bool, bool]] = {}
     for run_id in store.run_ids():
@@ -155,7 +155,7 @@ def _name(run_id: str) -> str:
 
 
 def print_errors(kept: Path) -> None:
-    """What was predicted and what was measured, the largest error first."""
+    """Prints predictions and measurements, the largest error first."""
     rows = list(msgspec.json.decode(kept.read_bytes(), type=Table).rows)
     print(f"{'technique':32}{'predicted, ms':>14}{'saving, ms':>11}{'error':>9}")
     for row in sorted(rows, key=lambda row: -abs(error_percent(row) or 0)):
@@ -191,7 +191,7 @@ def main() -> int:
     if args.together:
         row = measure_together(args.together, args.system, args.own_base)
         print(json.dumps(row), flush=True)
-        # What was not booted says nothing of the techniques.
+        # A failed boot says nothing about the techniques.
         if not row.get("variant"):
             return 1
         keep_together(row, args.system)
@@ -202,24 +202,24 @@ def main() -> int:
         for made in as_completed([pool.submit(measure, spec, args.system) for spec in specs]):
             row = made.result()
             if row.get("error") == "interrupted":
-                continue  # says nothing of the technique
+                continue  # says nothing about the technique
             print(json.dumps(row), flush=True)
             keep(row, args.system)
     finally:
-        # What has not begun when it is stopped need not begin.
+        # Tasks that have not begun when it is stopped are dropped.
         pool.shutdown(cancel_futures=True)
     return 0
 
 
 def keep(row: dict[str, Any], system: str) -> None:
-    """Puts a row into the table of a system, as that is now: another one may write it, too."""
+    """Puts a row into the current table of a system: another process may write it, too."""
     table = _table(system)
     rows = {each["technique"]: each for each in [*table["rows"], row]}
     _write({**table, "rows": [rows[key] for key in sorted(rows)]})
 
 
 def keep_together(row: dict[str, Any], system: str) -> None:
-    """The same for what was tried in one build; the same techniques replace what was known of them."""
+    """The same for techniques in one build; the same techniques replace their earlier row."""
     table = _table(system)
     others = [each for each in table.get("together", ()) if each["techniques"] != row["techniques"]]
     _write({**table, "together": [*others, row]})
@@ -237,21 +237,21 @@ def _write(table: dict[str, Any]) -> None:
 
 
 def kept_of(system: str) -> Path:
-    """Where the figures of a system are kept."""
+    """The file with the figures of a system."""
     short = system.removeprefix("debian-")
     return MEASURED if system == "stock" else MEASURED.with_name(f"measured-{short}.json")
 
 
 def to_measure(system: str, only: Collection[str], known: Collection[str]) -> list[str]:
-    """The recipes that are to be tried: all, or those of `only`, but for what is known."""
-    # Without a recording of it nothing is known of the system itself.
+    """The recipes to try: all, or those of `only`, without the known ones."""
+    # Without a recording nothing is known about the system.
     applying = {f["technique"] for f in bootscope("audit", system).get("techniques", ())}
     specs = []
     for found in techniques().values():
         for name, recipe in found.recipes.items():
             spec = title(found, name)
-            # What does not apply is not proposed, so there is nothing to prove, unless it brings a base, or
-            # is for one milestone or other hardware, which no audit is about.
+            # What does not apply is not proposed, so there is nothing to prove, unless it has a base of its
+            # own, or is for one milestone or other hardware, which no audit covers.
             other_board = "board" in recipe.change.settings
             applies = spec in applying or recipe.base.claims() or recipe.milestone or other_board
             if applies and (not only or found.id in only) and spec not in known:

@@ -25,8 +25,8 @@ HERE = ROOT / "src" / "bootscope" / "techniques"
 
 @dataclass(frozen=True)
 class Reference:
-    """A system with a page. `ending`: of the names of page and files; `first`: what its own time begins with;
-    `about`: what the page says before the figures."""
+    """A system with a page. `ending`: suffix of the names of page and files; `first`: what its own time
+    begins with; `about`: the page's text before the figures."""
 
     system: str
     title: str
@@ -36,12 +36,12 @@ class Reference:
 
     @property
     def kept(self) -> Path:
-        """What came of its search."""
+        """The file with the result of its search."""
         return HERE / f"optimized{self.ending}.json"
 
     @property
     def alone(self) -> Path:
-        """What each technique is worth alone (tools/measure_techniques.py)."""
+        """The file with the gain of each technique alone (tools/measure_techniques.py)."""
         return HERE / f"measured{self.ending}.json"
 
     @property
@@ -108,7 +108,8 @@ _ROM = "rom"
 
 
 def measure(options: list[str], system: str = STOCK.system) -> dict[str, Any]:
-    """Runs the search, with its progress on the terminal; what it prints as JSON, and when and how."""
+    """Runs the search, with its progress on the terminal; returns its JSON output, and when and how it was
+    run."""
     command = ["optimize", system, *options]
     done = subprocess.run(
         [ROOT / "bin" / "bootscope", *command, "--json"],
@@ -124,7 +125,7 @@ def measure(options: list[str], system: str = STOCK.system) -> dict[str, Any]:
 
 
 def _told(command: list[str]) -> list[str]:
-    """The command without where its files go, which is nobody else's business."""
+    """The command without the paths of its files, which are private."""
     at = command.index("-o") if "-o" in command else len(command)
     return command[:at] + command[at + 2 :]
 
@@ -153,7 +154,7 @@ def _lines(kept: dict[str, Any], reference: Reference) -> Iterator[str]:
 
 
 def _alone(table: dict[str, Any], reference: Reference) -> Iterator[str]:
-    """What each technique is worth, tried alone on the system as it is."""
+    """The gain of each technique, tried alone on the unchanged system."""
     yield from ("", "# Each technique alone", "")
     yield f"`{table['command']}` ran `bootscope try` for each on `{reference.system}`; times are exact."
     yield from ("", "| technique | saving, ns | predicted, ms | works |", "|---|---:|---:|---|")
@@ -165,7 +166,7 @@ def _alone(table: dict[str, Any], reference: Reference) -> Iterator[str]:
 
 
 def _took(found: dict[str, Any], second: bool) -> Iterator[str]:
-    """What a search took."""
+    """The effort of a search."""
     if second:
         yield f"- {found['host_s'] / 60:.0f} min of host time"
     elif 0 < found["measured"] < (trials := len(found["experiments"])):

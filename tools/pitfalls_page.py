@@ -69,7 +69,7 @@ def _entry(name: str, p: Pitfall) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Text of a record on one line; what Markdown would take for HTML is kept as text."""
+    """Text of a record on one line; escapes what Markdown would take for HTML."""
     return " ".join(text.split()).replace("<", "&lt;")
 
 

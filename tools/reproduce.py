@@ -115,22 +115,22 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
 
 
 def _less(figure: Sourced) -> str:
-    """What is taken off published times, in words."""
+    """The reduction of published times, in words."""
     return f"{words.amount(figure.value, 'ns')} subtracted from each published time: {_text(figure.source)}"
 
 
 def _alone(figure: Sourced) -> str:
-    """What is taken off one published time, in words."""
+    """The reduction of one published time, in words."""
     return f"{words.amount(figure.value, 'ns')} subtracted: {_text(figure.source)}"
 
 
 def _text(text: str) -> str:
-    """Text on one line; what Markdown would take for HTML or for a cell's end is kept as text."""
+    """Text on one line; escapes what Markdown would take for HTML or for the end of a cell."""
     return " ".join(text.split()).replace("<", "&lt;").replace("|", "\\|")
 
 
 def run(name: str) -> None:
-    """Runs a table and keeps what came of it."""
+    """Runs a table and keeps the result."""
     done = subprocess.run(
         [sys.executable, "-m", "bootscope", "reproduce", name, "--json"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
@@ -140,7 +140,7 @@ def run(name: str) -> None:
     )
     if not done.stdout:
         raise SystemExit(f"{name}: no result (status {done.returncode})")
-    # The document holds more than what is kept: the rest follows from it.
+    # The document contains more than is kept: the rest is derived from it.
     found = msgspec.json.decode(done.stdout, type=Result)
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"

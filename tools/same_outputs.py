@@ -32,7 +32,7 @@ SHOWN_LINES = 12
 
 
 def commands(run: str) -> Iterator[list[str]]:
-    """What is asked of a run; `{file}` is a file to write."""
+    """The commands about a run; `{file}` is a file to write."""
     for more in ([], ["--json"]):
         yield ["show", run, *more]
         yield ["audit", run, *more]
@@ -44,7 +44,7 @@ def commands(run: str) -> Iterator[list[str]]:
 
 
 def general() -> Iterator[list[str]]:
-    """What is asked without a run."""
+    """The commands without a run."""
     for more in ([], ["--json"]):
         yield ["techniques", *more]
         yield ["pitfalls", *more]
@@ -53,7 +53,7 @@ def general() -> Iterator[list[str]]:
 
 
 def told(checkout: Path, words: Sequence[str], folder: Path) -> bytes:
-    """What a command says and writes, with its exit status."""
+    """The output and files of a command, with its exit status."""
     folder.mkdir(exist_ok=True)
     file = folder / "out"
     env = {**os.environ, "PYTHONPATH": str(checkout / "src"), "COLUMNS": "100"}

@@ -71,7 +71,7 @@ def _cell(text: str) -> str:
 
 
 def run(name: str) -> None:
-    """Runs a story and keeps what came of it."""
+    """Runs a story and keeps the result."""
     done = subprocess.run(
         [sys.executable, "-m", "bootscope", "reproduce", name, "--json"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
@@ -88,7 +88,7 @@ def run(name: str) -> None:
 
 
 def result_of(document: dict[str, Any]) -> StoryResult:
-    """What is kept of a story, from what `reproduce --json` prints of it; the rest follows from that."""
+    """The kept part of a story, from the output of `reproduce --json`; the rest is derived from it."""
     made = {START: document["first"], **{one["id"]: one["own"] for one in document["steps"] if one["own"]}}
     steps = {key: msgspec.convert(one, StepResult) for key, one in made.items()}
     return StoryResult(document["story"], document["date"], document["command"], document["here"], steps)

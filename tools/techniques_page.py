@@ -81,7 +81,7 @@ def _lines() -> Iterator[str]:
 
 
 def _measured() -> Iterator[str]:
-    """The table of what was tried here."""
+    """The table of techniques that were measured here."""
     rows = sorted(measured().values(), key=lambda row: -(row.saving_ns or 0))
     yield from ("", "## Measured", "")
     yield "`python tools/measure_techniques.py` tried each technique alone on the reference system, or on a"
@@ -114,7 +114,7 @@ def _systems() -> Iterator[str]:
     """On which systems each technique worked: tried alone, in the list of a search, in a step of a story."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for row in measured_anywhere():
-        # A boot that is the same to the nanosecond has not seen the technique.
+        # A boot that takes the same time to the nanosecond was not affected by the technique.
         if row.works and row.saving_ns:
             until = f" to {row.milestone}" if row.milestone else ""
             told = f"{row.system} {row.saving_ns / 1e6:+,.1f}{until}"
@@ -142,8 +142,8 @@ def _systems() -> Iterator[str]:
 
 
 def _told() -> Iterator[tuple[str, str, str]]:
-    """Technique, system and step: those of stories that did one thing only, after which the boot took another
-    time. Of two things in a step nobody could say which one did it."""
+    """Technique, system and step, for the steps of stories that did one thing only and changed the boot's
+    time. With two things in a step, it is unknown which one did it."""
     for name in story_ids():
         told, result = story(name), story_result(name)
         before = result.steps.get(START) if result else None
@@ -214,7 +214,7 @@ def _figure(name: str) -> str:
 
 
 def _by(t: Technique) -> str:
-    """What carries a technique out that has no recipe of its own."""
+    """What applies a technique that has no recipe of its own."""
     names = (f"`{name}`" if name == "trim" else f"[{name}](#{name})" for name in t.carried_out_by)
     return f"by {', '.join(names)}" if t.carried_out_by else ""
 
@@ -224,7 +224,7 @@ def _links(ids: tuple[str, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    """Text of a TOML file on one line; what Markdown would take for HTML is kept as text."""
+    """Text of a TOML file on one line; escapes what Markdown would take for HTML."""
     return " ".join(text.split()).replace("<", "&lt;")
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instruction sets: all that bootscope knows of each, one file an architecture."""
+"""Instruction sets: all of bootscope's knowledge about each, one file per architecture."""

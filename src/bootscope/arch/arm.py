@@ -29,7 +29,7 @@ def _load() -> Instructions:
 
 
 class _Arm(Disassembler):
-    """ARM's and Thumb's instructions, by capstone."""
+    """ARM and Thumb instructions, with capstone."""
 
     def __init__(self) -> None:
         import capstone
@@ -38,7 +38,7 @@ class _Arm(Disassembler):
         self._const = arm_const
         numbered = [getattr(arm_const, f"ARM_REG_R{n}") for n in range(13)]
         numbered += [arm_const.ARM_REG_SP, arm_const.ARM_REG_LR, arm_const.ARM_REG_PC]
-        # Registers go to memory in the order of their numbers, which is not that of capstone's constants.
+        # Registers are stored in the order of their numbers, which is not that of capstone's constants.
         self._number = {register: number for number, register in enumerate(numbered)}
         self._singles = frozenset(getattr(arm_const, f"ARM_REG_S{n}") for n in range(32))
         self._names = {register: _NAMES[number] for register, number in self._number.items()}
@@ -51,7 +51,7 @@ class _Arm(Disassembler):
         return nzcv.condition(insn)
 
     def returns(self, insn: Insn) -> bool:
-        # It jumps to a register, or loads the program counter off the stack.
+        # It jumps to a register, or loads the program counter from the stack.
         arm = self._const
         if insn.id == arm.ARM_INS_BX:
             return True
@@ -61,7 +61,7 @@ class _Arm(Disassembler):
         if insn.id in (arm.ARM_INS_LDR, arm.ARM_INS_MOV):
             if operands[0].type != arm.ARM_OP_REG or operands[0].reg != arm.ARM_REG_PC:
                 return False
-            # ldr pc, [table + ...] is a switch, not a return; from the stack it is one.
+            # ldr pc, [table + ...] is a switch, not a return; from the stack it is a return.
             return bool(insn.id == arm.ARM_INS_MOV or operands[1].mem.base == arm.ARM_REG_SP)
         return False
 
@@ -86,7 +86,7 @@ class _Arm(Disassembler):
             return True
         if "sp" not in operands:
             return False
-        # Most stores on the stack put a local variable there.
+        # Most stores to the stack write a local variable.
         stores = name.startswith("str") and (operands.endswith("!") or operands.startswith("lr,"))
         return stores or name.startswith(("stmdb", "sub"))
 
@@ -102,13 +102,13 @@ class _Arm(Disassembler):
             return self._stored(insn)
         if insn.id == arm.ARM_INS_SUB and operands[0].reg == arm.ARM_REG_SP:
             if len(operands) == 3 and operands[1].reg != arm.ARM_REG_SP:
-                return 0, NOWHERE  # back to what a frame pointer says: the function is about to end
+                return 0, NOWHERE  # restores sp from the frame pointer: the function is about to end
             last = operands[-1]
             return (last.imm if last.type == arm.ARM_OP_IMM else UNKNOWN), NOWHERE
         return 0, NOWHERE
 
     def _stored(self, insn: Insn) -> tuple[int, int]:
-        """The same for a store on the stack, which may move the stack pointer."""
+        """The same for a store to the stack, which may move the stack pointer."""
         arm, operands = self._const, insn.operands
         is_lr = insn.id == arm.ARM_INS_STR and operands[0].reg == arm.ARM_REG_LR
         offset = operands[-1].mem.disp
@@ -135,7 +135,7 @@ ARM = Architecture(
     bits=32,
     elf_number=40,
     elf_flags=0x05000000,  # version 5 of the EABI
-    mode_bit=1,  # of Thumb code
+    mode_bit=1,  # marks Thumb code
     call_bytes=2,
     # push {..., lr}; mov ip, sp
     prologues=((0xFFFF4000, 0xE92D4000), (0xFFFFFFFF, 0xE1A0C00D)),
@@ -168,18 +168,18 @@ ARM = Architecture(
     # The procedure call standard (AAPCS): r0 to r3, the rest on the stack.
     registers=Registers(("r0", "r1", "r2", "r3"), "r0", counter="pc", stack="sp", link="lr", flags="cpsr"),
     conditions=nzcv.CONDITIONS,
-    # Linux 6: arch/arm/kernel/entry-common.S and entry-armv.S; the EABI has the call's number in r7.
+    # Linux 6: arch/arm/kernel/entry-common.S and entry-armv.S; the EABI passes the call's number in r7.
     kernel=KernelEntries(
         syscall="vector_swi",
         syscall_register="r7",
         execve=11,
         stack_bytes=8192,
-        # include/linux/syscalls.h: those with arguments have a second name that nothing else has.
+        # include/linux/syscalls.h: those with arguments have a second, unique name.
         syscall_functions=("__se_sys_", *(f"sys_{name}" for name in _WITHOUT_ARGUMENTS)),
         switch="__switch_to",
         switch_from=0,
         switch_to=2,
-        first_address=0xBF000000,  # modules come first
+        first_address=0xBF000000,  # modules are below the kernel
         vectors=0xFFFF0000,
         usual_offset=0x8000,
         offset_mask=0x0FFFFFFC,
@@ -195,10 +195,10 @@ ARM = Architecture(
         "COMPAT_32BIT_TIME": "programs of 32 bits count time in 32 bits",
     },
     load_instructions=_load,
-    # SCTLR's bits M, C and I, of both worlds. mcr p15 to c1 (SCTLR), c2 (page tables), c8 (TLB) and c13
-    # (CONTEXTIDR), as ARM and as Thumb code. Linux maps its memory by sections of 1 MiB. What unpacks it
-    # (arch/arm/boot/compressed/head.S: CB_BITS) and boot loaders (DCACHE_WRITEBACK) have TEX 0, C and B:
-    # written back, not allocated by stores.
+    # SCTLR's bits M, C and I, secure and non-secure. mcr p15 to c1 (SCTLR), c2 (page tables), c8 (TLB) and
+    # c13 (CONTEXTIDR), as ARM and as Thumb code. Linux maps its memory in sections of 1 MiB. Its decompressor
+    # (arch/arm/boot/compressed/head.S: CB_BITS) and boot loaders (DCACHE_WRITEBACK) use TEX 0, C and B:
+    # write-back, no allocation on stores.
     control=Control(
         registers=("SCTLR_S", "SCTLR"),
         translates=0x1,

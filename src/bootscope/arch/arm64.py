@@ -28,7 +28,7 @@ def _load() -> Instructions:
 
 
 class _Arm64(Disassembler):
-    """The instructions, by capstone."""
+    """The instructions, with capstone."""
 
     def __init__(self) -> None:
         import capstone
@@ -59,7 +59,7 @@ class _Arm64(Disassembler):
 
     def _may_grow(self, name: str, operands: str) -> bool:
         if name in ("stp", "str"):
-            # Most stores on the stack put a local variable there.
+            # Most stores to the stack write a local variable.
             return "[sp" in operands and (operands.endswith("]!") or "x30" in operands)
         return name == "sub" and operands.startswith("sp, sp,")
 
@@ -72,13 +72,13 @@ class _Arm64(Disassembler):
         link = stored.index(arm.ARM64_REG_X30) * _WORD if arm.ARM64_REG_X30 in stored else NOWHERE
         offset = next(o.mem.disp for o in operands if o.type == arm.ARM64_OP_MEM)
         if insn.writeback:
-            # Before the store: the form that moves the pointer after it is for loads, as a function ends.
+            # Pre-indexed: the post-indexed form is for loads at a function's end.
             return (-offset, link) if offset < 0 else (0, NOWHERE)
         return 0, offset + link if link >= 0 else NOWHERE
 
 
 def _target(insn: Insn) -> int:
-    """Where a jump or call goes to."""
+    """The target of a jump or call."""
     return int(insn.operands[0].imm) & _ADDRESS
 
 
@@ -86,8 +86,8 @@ _LOWEST_BYTES, _STEP_BYTES, _OLD_OFFSET = 0x1000, 0x200000, 0x80000
 
 
 def _handed_over(image: bytes, memory: int) -> int:
-    """QEMU's own first instructions are at the beginning of memory, so that a kernel which wants to be there
-    goes to the next place of its alignment.
+    """QEMU's own first instructions are at the beginning of memory, so a kernel that would be there goes to
+    the next address with its alignment.
 
     Source: Linux Documentation/arch/arm64/booting.rst (offset and size of the image), QEMU's hw/arm/boot.c.
     """
@@ -106,8 +106,8 @@ ARM64 = Architecture(
     elf_flags=0,
     mode_bit=0,
     call_bytes=4,
-    # nop, which the kernel makes a call while it traces functions; paciasp; bti c; stp x29, x30, [sp, #-N]!;
-    # sub sp, sp, #N
+    # nop, which the kernel turns into a call while it traces functions; paciasp; bti c; stp x29, x30, [sp,
+    # #-N]!; sub sp, sp, #N
     prologues=(
         (0xFFFFFFFF, 0xD503201F),
         *((0xFFFFFFFF, 0xD503233F), (0xFFFFFFFF, 0xD503245F)),
@@ -156,7 +156,7 @@ ARM64 = Architecture(
     program_symbols={},
     load_instructions=_load,
     # SCTLR_ELx's bits M, C and I. msr to SCTLR_ELx, to TTBRx_ELx and TCR_ELx, and tlbi. Linux maps its memory
-    # and itself by blocks of 2 MiB.
+    # and itself in blocks of 2 MiB.
     control=Control(
         registers=("SCTLR", "SCTLR_EL2", "SCTLR_EL3"),
         translates=0x1,

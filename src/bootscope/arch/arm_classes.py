@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ARM's instructions of 32 bits are, as far as a core takes longer for some of them, and which registers
-they load and read. By the encodings of the ARM Architecture Reference Manual (ARM DDI 0406C, A5.1 to A5.5).
-Thumb code is not described."""
+"""Classes of ARM's 32-bit instructions: those for which a core takes longer, and which registers they load
+and read. From the encodings in the ARM Architecture Reference Manual (ARM DDI 0406C, A5.1 to A5.5). Thumb
+code is not covered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from bootscope.arch.model import Opcode, Rule
 
 _N, _D, _S, _M = 16, 12, 8, 0
-"""Where an instruction has the numbers of registers: the first operand or base, the destination or what is
-stored, what shifts, the second operand."""
+"""Bit positions of register numbers: the first operand or base, the destination or stored register, the shift
+amount, the second operand."""
 _BITS = 4
 
 
@@ -21,12 +21,12 @@ def _rule(kind: str, mask: int, value: int, *fields: int, registers: int = 0) ->
 
 def _costs() -> Iterator[Rule]:
     yield _rule("costs multiply", 0x0FC000F0, 0x00000090)  # mul, mla, mls, umaal
-    yield _rule("costs multiply", 0x0F8000F0, 0x00800090)  # of 64 bits
-    yield _rule("costs multiply", 0x0F900090, 0x01000080)  # of half words
+    yield _rule("costs multiply", 0x0F8000F0, 0x00800090)  # 64-bit
+    yield _rule("costs multiply", 0x0F900090, 0x01000080)  # half words
     yield _rule("costs divide", 0x0FD000F0, 0x07100010)  # sdiv, udiv
-    yield _rule("costs plain", 0x0F900000, 0x01000000)  # bx, clz, mrs: what would be compares without flags
+    yield _rule("costs plain", 0x0F900000, 0x01000000)  # bx, clz, mrs: encoded as compares without flags
     yield _rule("costs shift", 0x0E000090, 0x00000010)  # data processing with a shift by a register
-    yield _rule("costs plain", 0x0E000FF0, 0x06000000)  # loads and stores with a register as it is
+    yield _rule("costs plain", 0x0E000FF0, 0x06000000)  # loads and stores with an unshifted register
     yield _rule("costs scaled", 0x0E000010, 0x06000000)
     yield _rule("costs many", 0x0E000000, 0x08000000, registers=0xFFFF)  # ldm, stm
 
@@ -54,7 +54,7 @@ def _reads() -> Iterator[Rule]:
     yield _rule("reads", 0x0E000000, 0x08000000, _N)  # ldm, stm: their base
     yield _rule("reads", 0x0FF00000, 0x03000000)  # movw
     yield _rule("reads", 0x0FF00000, 0x03400000, _D)  # movt, which keeps half of it
-    yield _rule("reads", 0x0FA00000, 0x03A00000)  # mov, mvn of a number
+    yield _rule("reads", 0x0FA00000, 0x03A00000)  # mov, mvn of an immediate
     yield _rule("reads", 0x0E000000, 0x02000000, _N)
     yield _rule("reads", 0x0FA00090, 0x01A00010, _M, _S)  # mov, mvn of a register
     yield _rule("reads", 0x0FA00010, 0x01A00000, _M)
@@ -65,4 +65,4 @@ def _reads() -> Iterator[Rule]:
 
 
 ARM_CLASSES = (*_costs(), *_loads(), *_reads())
-"""In each kind the first that fits counts."""
+"""Of each kind, the first match counts."""

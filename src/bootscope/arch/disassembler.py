@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the readers of all instruction sets have in common: they ask the disassembler capstone."""
+"""Common code for all instruction sets: they use the disassembler capstone."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import capstone
 
 UNKNOWN = -1
-"""How far a stack grows that grows by what a register holds."""
+"""The growth of a stack by a register's value."""
 NOWHERE = -1
-"""Where the return address goes that goes nowhere."""
+"""The place of a return address that is not stored."""
 
 
 class Disassembler(ABC):
-    """Reads code by a reader of capstone's for each of its instruction sets, the second one under True."""
+    """Reads code with a capstone reader for each instruction set; the second one is under True."""
 
     def __init__(self, readers: Mapping[bool, capstone.Cs]) -> None:
         self._readers = readers
@@ -29,19 +29,19 @@ class Disassembler(ABC):
 
     @abstractmethod
     def _may_grow(self, name: str, operands: str) -> bool:
-        """Whether an instruction, as text, is worth a closer look."""
+        """Whether an instruction, as text, may grow the stack."""
 
     @abstractmethod
     def _grows_by(self, insn: Insn) -> tuple[int, int]:
-        """(bytes by which the instruction makes the stack grow, or UNKNOWN; where above it the return address
-        is, or NOWHERE)."""
+        """(bytes by which the instruction grows the stack, or UNKNOWN; offset of the return address above the
+        new stack pointer, or NOWHERE)."""
 
     def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[capstone.CsInsn]:
         return (insn for insn in self._readers[alternate].disasm(code, address) if insn.id)
 
     def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
         reader = self._readers[alternate]
-        # Operands cost much more than the text; few instructions touch the stack pointer.
+        # Operands are much slower than the text; few instructions touch the stack pointer.
         for at, size, name, operands in reader.disasm_lite(code, address):
             if self._may_grow(name, operands):
                 begin = at - address

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How files say which instruction set they are for, also of those that are not emulated here.
+"""How files state their instruction set, including sets that are not emulated here.
 
 Sources: the ELF specification and Linux include/uapi/linux/elf-em.h; the PE format's machine types;
-mkimage(1) for its numbers and names; the UEFI specification, 3.5.1.1, for the names of removable media;
-Linux Documentation/arch/arm64/booting.rst and Documentation/arch/riscv/boot-image-header.rst.
+mkimage(1) for its numbers and names; the UEFI specification, 3.5.1.1, for the names of removable media; Linux
+Documentation/arch/arm64/booting.rst and Documentation/arch/riscv/boot-image-header.rst.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An instruction set and its names: `elf` the machine number of an ELF file and `bits` its class, `pe`
-    the machine type of an EFI program, `mkimage` the number and `fit` the name that mkimage(1) has for it,
-    `efi` the program that firmware starts from a card that nothing else is known of. 0 and empty where there
-    is none."""
+    """An instruction set and its names: `elf` is the machine number in an ELF file and `bits` its class, `pe`
+    the machine type of an EFI program, `mkimage` the number and `fit` the name in mkimage(1), `efi` the
+    program that firmware starts by default from a card. 0 and empty where there is none."""
 
     name: str
     bits: int
@@ -43,16 +42,16 @@ NAMES = (
     Named("sh", 32, 42, 0, 9, "sh"),
     Named("arc", 32, 195, 0, 23, "arc"),
 )
-"""Each instruction set once; the name is that of a board profile where there is one."""
+"""Each instruction set once; the name is that in board profiles, where there is one."""
 
 IMAGE_MAGICS = ((0x38, b"ARM\x64", "arm64"), (0x38, b"RSC\x05", "riscv64"))
-"""Where the header of an uncompressed kernel says what it is: (bytes from its beginning, text, name)."""
+"""The header of an uncompressed kernel: (offset, magic, name)."""
 LINUX_IN_EFI = b"\xcd\x23\x82\x81"
-"""At 0x38 of a kernel that is an EFI program, of any instruction set."""
+"""At 0x38 of a kernel that is an EFI program, for any instruction set."""
 
 
 def of_elf(data: bytes) -> str:
-    """By the header of an ELF file; empty for one that is not known."""
+    """From the header of an ELF file; empty if unknown."""
     if len(data) < 20 or data[:4] != b"\x7fELF":
         return ""
     bits, number = (
@@ -63,20 +62,20 @@ def of_elf(data: bytes) -> str:
 
 
 def of_pe(machine: int) -> str:
-    """By the machine type of an EFI program; empty for one that is not known."""
+    """From the machine type of an EFI program; empty if unknown."""
     return next((n.name for n in NAMES if n.pe == machine and machine), "")
 
 
 def of_mkimage(number: int) -> str:
-    """By the number in the header that mkimage writes; empty for one that is not known."""
+    """From the number in mkimage's header; empty if unknown."""
     return next((n.name for n in NAMES if n.mkimage == number and number), "")
 
 
 def of_fit(name: str) -> str:
-    """By the `arch` of an image in a FIT; empty for one that is not known."""
+    """From the `arch` of an image in a FIT; empty if unknown."""
     return next((n.name for n in NAMES if n.fit == name and name), "")
 
 
 def bits_of(name: str) -> int:
-    """The size of its addresses; 0 for a name that is not known."""
+    """The size of its addresses; 0 for an unknown name."""
     return next((n.bits for n in NAMES if n.name == name), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of an architecture. Each file beside this one fills it in for one architecture."""
+"""The description of an architecture. Each file beside this one provides it for one architecture."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 ALWAYS = -1
-"""The condition of an instruction that has none."""
+"""The condition of an unconditional instruction."""
 Insn = Any
-"""A decoded instruction of the disassembler's."""
+"""A decoded instruction of the disassembler."""
 
 
 @dataclass(frozen=True, slots=True)
 class StackGrowth:
-    """At `address` the stack grows by `size` bytes (-1: nobody knows); the return address went `link_at`
-    bytes above the new stack pointer, or nowhere (-1)."""
+    """At `address` the stack grows by `size` bytes (-1: unknown); the return address was stored `link_at`
+    bytes above the new stack pointer, or not at all (-1)."""
 
     address: int
     size: int
@@ -35,9 +35,9 @@ class Opcode:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What an instruction is that takes longer than others, or which registers it loads or reads: the words
-    `kind` of the plugin's watch file (native/plugin/watch_classes.h) for instructions like `opcode`.
-    `fields`: (shift, bits) of the numbers of registers in it; `registers`: a bit for each that it moves."""
+    """A property of instructions like `opcode`, that they take longer, or which registers they load or read:
+    `kind` is the word in the plugin's watch file (native/plugin/watch_classes.h). `fields`: (shift, bits) of
+    the register numbers in them; `registers`: a bit for each register that they move."""
 
     kind: str
     opcode: Opcode
@@ -47,10 +47,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Instructions with the one-byte `opcode` give `size` bytes to the I/O port in register `port` (empty:
-    that in the byte behind the opcode): those of register `value`, or, where they `repeat`, those in memory
-    that it points to. `narrow`: (a prefix, how many bytes behind it); `repeat`: (the register that counts
-    down, the prefix that has it count)."""
+    """Instructions with the one-byte `opcode` write `size` bytes to the I/O port in register `port` (empty:
+    in the byte behind the opcode): those of register `value`, or, where they `repeat`, those in memory that
+    it points to. `narrow`: (a prefix, how many bytes with it); `repeat`: (the register that counts down, the
+    prefix that enables repeating)."""
 
     opcode: int
     size: int
@@ -62,8 +62,8 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """I/O ports, an address space that only instructions of their own reach. `mask`: the bits of a register
-    that are the number of a port; `prefixes`: (first, last) of bytes that may stand before an opcode."""
+    """I/O ports, an address space with instructions of its own. `mask`: the bits of a register that are the
+    port number; `prefixes`: (first, last) of bytes that may precede an opcode."""
 
     mask: int
     prefixes: tuple[tuple[int, int], ...]
@@ -72,12 +72,12 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """How software switches caches and the MMU. `registers`: by QEMU's names, whichever a CPU has of them;
-    the one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
-    translated, data and code are cached; 0 for what is never switched (caches are on, then). `changed_by`:
+    """How software switches caches and the MMU. `registers`: by QEMU's names, of which a CPU has some; the
+    one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
+    translated, data and code are cached; 0 for what is never switched (caches are then on). `changed_by`:
     what writes these registers, those of page tables, and the TLB. `large`: addresses of the kernel that are
-    translated in pages of 2**`large_shift` bytes. `flat_passes`: stores bring no lines into a cache where
-    memory is mapped as it is, which is how boot loaders map it."""
+    translated in pages of 2**`large_shift` bytes. `flat_passes`: stores do not allocate cache lines in
+    identity-mapped memory, the mapping of boot loaders."""
 
     registers: tuple[str, ...]
     translates: int
@@ -93,41 +93,41 @@ class Instructions(Protocol):
     """Reads machine code. `alternate` names the second instruction set of an architecture that has two."""
 
     def decode(self, code: bytes, address: int, alternate: bool) -> Iterator[Insn]:
-        """The instructions of some code, with their operands; what is data is gone over."""
+        """The instructions in code, with their operands; data are skipped."""
 
     def condition(self, insn: Insn) -> int:
-        """Which of `Architecture.conditions` an instruction is carried out under; ALWAYS for none."""
+        """The index in `Architecture.conditions` of an instruction's condition; ALWAYS for none."""
 
     def returns(self, insn: Insn) -> bool:
-        """Whether an instruction ends its function by going back to the caller."""
+        """Whether an instruction returns from its function."""
 
     def jump(self, insn: Insn) -> int | None:
-        """The address that a plain jump goes to; None for any other instruction."""
+        """The target of an unconditional direct jump; None for any other instruction."""
 
     def call(self, insn: Insn) -> int | None:
-        """The address that a call or a plain jump goes to; None for any other instruction."""
+        """The target of a direct call or unconditional direct jump; None for any other instruction."""
 
     def called_register(self, insn: Insn) -> str | None:
         """The register whose address an instruction calls; None for any other instruction."""
 
     def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
-        """The instructions of a function that make its frame larger, in order."""
+        """The instructions of a function that grow its frame, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Registers by the names that QEMU has for them; empty for one that there is not."""
+    """Registers by QEMU's names; empty for one that does not exist."""
 
     arguments: tuple[str, ...]
-    """Of a function, first to last."""
+    """Of a function's arguments, first to last."""
     result: str
     counter: str
-    """Of the program: the address of the instruction."""
+    """The program counter: the address of the instruction."""
     stack: str
     link: str
-    """Holds the address that a function returns to; empty where a call puts that on the stack."""
+    """Holds the return address of a function; empty where a call pushes it on the stack."""
     flags: str
-    """What conditions look at."""
+    """The flags that conditions test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,88 +135,90 @@ class KernelEntries:
     """Where Linux is entered and left on this architecture. Numbers of arguments count from 0."""
 
     syscall: str
-    """The code that every system call comes through, or that of execve alone."""
+    """The code that every system call enters, or execve alone."""
     syscall_register: str
-    """Holds the number of the call; empty where `syscall` is that of execve alone."""
+    """Holds the call's number; empty where `syscall` is execve's alone."""
     execve: int
     """The number of that system call."""
     switch: str
-    """Changes from one task to another."""
+    """The function that switches tasks."""
     switch_from: int
     switch_to: int
     first_address: int
-    """Where the kernel's addresses begin, with the usual split; those of programs are below."""
+    """The lowest address of the kernel, with the usual split; programs are below."""
     vectors: int
-    """Where exception vectors and the kernel's helpers for programs lie; the addresses' end for none."""
+    """Where exception vectors and the kernel's helpers for programs are; the end of the addresses for
+    none."""
     usual_offset: int
-    """From the beginning of memory to the first instruction, which board profiles are written for."""
+    """From the beginning of memory to the first instruction; the offset that board profiles assume."""
     offset_mask: int
-    """The bits of the kernel's entry that are this offset."""
+    """The bits of the kernel's entry address that are this offset."""
     relative_initcalls: bool
-    """Whether the table of initcalls has distances of 32 bits from where they stand, not addresses."""
+    """Whether the table of initcalls has 32-bit offsets from each entry, not addresses."""
     argument_on_stack: int
-    """Bytes above the stack pointer of the first argument that has no register, as a function begins."""
+    """Offset from the stack pointer, in bytes, of the first argument without a register, at the start of a
+    function."""
     delays: tuple[str, ...]
-    """Functions that wait by the processor's own counter, none by way of another; the first argument is how
-    long."""
+    """Functions that wait by polling the processor's own counter, none of which calls another; the first
+    argument is the duration."""
     unpacker_jumps_by: str = ""
-    """The register with the kernel's first address when what unpacked it jumps there; empty where that is not
-    known."""
+    """The register that holds the kernel's first address when the decompressor jumps there; empty where
+    unknown."""
     unpacker_caches: int = 0
-    """How many bytes of storage that is read as memory are cached for what unpacks it, from the MiB on in
-    which that begins; nothing else outside of memory is."""
+    """How many bytes of memory-mapped storage are cached for the decompressor, from the MiB on in which it
+    begins; nothing else outside of memory is."""
     handed_over: Callable[[bytes, int], int] | None = None
-    """Where QEMU puts a kernel that it starts itself: (the uncompressed image, the first address of memory)
-    -> address of its first instruction. None where that is not known."""
+    """Where QEMU loads a kernel that it starts itself: (the uncompressed image, the first address of memory)
+    -> address of its first instruction. None where unknown."""
     moves_unseeded: bool = False
-    """Whether a kernel with KASLR moves by what it finds on the CPU, where nobody gives it a seed."""
+    """Whether a kernel with KASLR uses randomness of the CPU to move, where it gets no seed."""
     mapped: tuple[str, ...] = ()
-    """The first code behind its MMU being switched on: the first of these that it has."""
+    """The first code after the MMU is on: the first of these names that the kernel has."""
     saved_arguments: tuple[int, ...] = ()
-    """How many bytes into what the first argument of a system call's function points to the caller's
-    arguments lie, up to four; empty where it has them as its own."""
+    """Offsets in bytes of the caller's arguments, up to four, in the structure that the first argument of a
+    system call's function points to; empty where the function gets them as its own arguments."""
     stack_bytes: int = 16384
-    """What a task has for its stack in the kernel, which begins at a multiple of this (THREAD_SIZE)."""
+    """The size of a task's kernel stack, which is aligned to it (THREAD_SIZE)."""
     syscall_functions: tuple[str, ...] = ()
-    """The beginning of the names of functions that carry out system calls; and whole names of others."""
+    """The name prefix of functions that carry out system calls; and whole names of others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChain:
-    """What programs for it are made with, and how others call the architecture."""
+    """How programs for the architecture are built, and what other projects call it."""
 
     triplet: str
-    """Of the cross compiler, in Debian's spelling."""
+    """The cross compiler's triplet, in Debian's spelling."""
     debian: str
-    """Debian's name of it."""
+    """Debian's name."""
     kernel: str
-    """What Linux and BusyBox call it: ARCH=, and the folder below arch/."""
+    """The name in Linux and BusyBox: ARCH=, and the folder below arch/."""
     mkimage: str
     qemu: str
     """The program that emulates a whole machine."""
     qemu_package: str
     kernel_flags: tuple[str, ...]
-    """What the kernel's own Makefiles tell the compiler, as far as it decides where members lie."""
+    """Compiler flags of the kernel's own Makefiles that affect the offsets of members."""
     libraries: tuple[str, ...]
     """Files of the C library that a root file system needs, the program loader first."""
     library_flags: int
-    """How glibc marks a library of this architecture in /etc/ld.so.cache (sysdeps/generic/ldconfig.h)."""
+    """The flags of this architecture's libraries in /etc/ld.so.cache (sysdeps/generic/ldconfig.h)."""
     other_abis: tuple[str, ...] = ()
-    """Triplets of compilers for the same processors whose programs have other libraries."""
+    """Triplets of compilers for the same processors whose programs need other libraries."""
 
     @property
     def prefix(self) -> str:
-        """What the names of the compiler's programs begin with."""
+        """The prefix of the tool chain's programs."""
         return f"{self.triplet}-"
 
     @property
     def qemu_user(self) -> str:
-        """The program that emulates the processor alone, for one program of Linux."""
+        """The program that emulates only the processor, for one Linux program."""
         return self.qemu.replace("-system-", "-", 1)
 
     @property
     def is_host(self) -> bool:
-        """Whether this computer has this architecture, so that its own compiler is the one."""
+        """Whether this computer has this architecture, so that its own compiler is used."""
         return platform.machine() == self.triplet.partition("-")[0]
 
     def package(self, name: str) -> str:
@@ -230,12 +232,12 @@ class ToolChain:
 
     @property
     def library_folders(self) -> tuple[str, ...]:
-        """Where that library may lie, below /: that of a cross compiler, and the host's own."""
+        """Where that library may be, below /: the cross compiler's folders, and the host's."""
         return f"usr/{self.triplet}/lib", f"usr/lib/{self.triplet}"
 
     @property
     def searched_folders(self) -> tuple[str, ...]:
-        """Where a program's loader looks for libraries without being told, below /, in this order."""
+        """The default library folders of a program's loader, below /, in order."""
         places = (f"lib/{self.triplet}", f"usr/lib/{self.triplet}", "lib", "usr/lib")
         return (*places, "lib64", "usr/lib64")
 
@@ -245,7 +247,7 @@ class ToolChain:
 
     @property
     def make(self) -> str:
-        """What tells a kernel's or BusyBox's make what it builds for."""
+        """The arguments of make that select the architecture for a kernel or BusyBox."""
         return f"ARCH={self.kernel}"
 
 
@@ -255,61 +257,64 @@ class Architecture:
 
     name: str
     title: str
-    """What it is called in a sentence."""
+    """Its name in a sentence."""
     elf_machine: str
     bits: int
     elf_number: int
     elf_flags: int
-    """What the header of an ELF program says: `elf_machine` in figures, and the calling convention."""
+    """Fields of an ELF program's header: `elf_machine` as a number, and the calling convention."""
     mode_bit: int
-    """The bit of a code address that says which of two instruction sets lies there; 0 where there is one."""
+    """The bit of a code address that marks the second instruction set; 0 where there is only one."""
     call_bytes: int
-    """How far before its return address a call begins, in bytes, at least: an address inside the call."""
+    """The minimum size of a call in bytes: an address inside the call is this far before its return
+    address."""
     prologues: tuple[tuple[int, int], ...]
-    """(mask, value) of words that functions begin with."""
+    """(mask, value) of words at the start of functions."""
     idle: tuple[Opcode, ...]
-    """What puts the CPU to sleep."""
+    """Instructions that put the CPU to sleep."""
     calls: tuple[Opcode, ...]
-    """What a return address follows."""
+    """Instructions before a return address."""
     tools: ToolChain
     registers: Registers
     conditions: tuple[tuple[tuple[int, int], ...], ...]
-    """When an instruction with a condition is carried out: the flags are `value` under `mask`, for one of its
+    """The conditions of instructions: each is true if the flags are `value` under `mask` for one of its
     (mask, value)."""
     kernel: KernelEntries
     program_symbols: Mapping[str, str]
-    """Symbols of the kernel that programs linked against the C library need, and why."""
+    """Kernel symbols that programs linked against the C library need, and why."""
     load_instructions: Callable[[], Instructions]
-    """The reader of its code. The disassembler takes a tenth of a second to load, and few views need it."""
+    """Loads the reader of its code. The disassembler takes a tenth of a second to load, and few views need
+    it."""
     call_thunks: str = ""
-    """What names of functions begin with that call the address in a register, which ends the name; empty for
-    an architecture without such."""
+    """The name prefix of functions that call the address in a register, whose name follows; empty for an
+    architecture without such functions."""
     segment_bytes: int = 0
-    """The size of segments that addresses may count from before an MMU is on; 0 where there are none."""
+    """The size of segments that addresses may be relative to before the MMU is on; 0 where there are none."""
     ports: Ports | None = None
     control: Control | None = None
-    """None where nobody has described it, so that caches cannot be followed."""
+    """None where it is not described, so caches cannot be followed."""
     classes: tuple[Rule, ...] = ()
-    """Of instructions; empty where nobody has described them: all of them take the same time, then."""
+    """Classes of instructions; empty where they are not described: then all take the same time."""
     unpacker_moves: int = 0
-    """Where the image of a kernel that unpacks itself holds how many bytes of memory it needs, for an
-    architecture where the code that unpacks it moves to the end of these; 0 where it does not."""
+    """Offset, in the image of a self-extracting kernel, of the size in bytes of the memory that it needs, for
+    an architecture whose decompressor moves to the end of that memory; 0 where it does not."""
     yields: tuple[Opcode, ...] = ()
-    """What gives up the CPU's turn to other CPUs in the emulator: loops that wait for one of them."""
+    """Instructions that yield the CPU's turn to other CPUs in the emulator: in loops that wait for one of
+    them."""
 
     def code_address(self, value: int) -> int:
-        """The address that a pointer to code stands for."""
+        """The address that a code pointer refers to."""
         return value & ~self.mode_bit
 
     def call_before(self, back: int) -> int:
-        """An address inside the call that comes back to `back`."""
+        """An address inside the call that returns to `back`."""
         return self.code_address(back) - self.call_bytes
 
     def begins_function(self, word: int) -> bool:
-        """Whether a word of code is what compilers begin functions with."""
+        """Whether a word of code is one that compilers begin functions with."""
         return any(word & mask == value for mask, value in self.prologues)
 
     @property
     def word_bytes(self) -> int:
-        """Bytes of an address."""
+        """The size of an address in bytes."""
         return self.bits // 8

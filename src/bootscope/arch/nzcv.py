@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conditions of ARM's instruction sets, of 32 and of 64 bits: what four flags of the status register say.
+"""The conditions of ARM's instruction sets, 32 and 64 bits: tests of four flags of the status register.
 
 Source: Arm Architecture Reference Manual, DDI 0406 A8.3 and DDI 0487 C1.2.4; the flags are bits 31 to 28.
 """
@@ -19,10 +19,10 @@ CONDITIONS = (
     ((_N | _V | _Z, 0), (_N | _V | _Z, _N | _V)),  # gt
     ((_Z, _Z), (_N | _V, _N), (_N | _V, _V)),  # le
 )
-"""As `Architecture.conditions` has them, by the number that instructions hold."""
+"""In the form of `Architecture.conditions`, by the number in instructions."""
 
 
 def condition(insn: Insn) -> int:
     """The number of an instruction's condition; ALWAYS for none."""
-    # capstone counts from 1 and calls 'always' 15 and 16.
+    # capstone counts from 1; 15 and 16 mean 'always'.
     return insn.cc - 1 if 0 < insn.cc < 15 else ALWAYS

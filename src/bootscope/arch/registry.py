@@ -13,9 +13,9 @@ ARCHITECTURES = {found.name: found for found in (ARM, ARM64, RISCV64, X86_64)}
 
 
 def of_program(machine: str, bits: int, little_endian: bool) -> Architecture:
-    """The architecture that an ELF file is for, by what its header says.
+    """The architecture of an ELF file, from its header.
 
-    Raises ValueError for one that nobody has described here.
+    Raises ValueError for an architecture that is not described here.
     """
     for found in ARCHITECTURES.values():
         if (found.elf_machine, found.bits) == (machine, bits) and little_endian:

@@ -30,7 +30,7 @@ _NAMES = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1"),
     *(f"a{n}" for n in range(8)), *(f"s{n}" for n in range(2, 12)), *(f"t{n}" for n in range(3, 7)),
 )  # fmt: skip
-"""By their numbers, as QEMU calls them."""
+"""QEMU's names, by register number."""
 _AUIPC, _JALR, _JAL = 0x17, 0x67, 0x6F
 _SHORT_JUMP, _SHORT_REGISTER = 0xA001, 0x8002
 
@@ -42,7 +42,7 @@ def _load() -> Instructions:
 
 @dataclass(frozen=True, slots=True)
 class _Far:
-    """A jump or call whose target the instruction before it has a part of."""
+    """A jump or call whose target is partly in the instruction before it."""
 
     address: int
     size: int
@@ -51,7 +51,8 @@ class _Far:
 
 
 class _RiscV64(Disassembler):
-    """The instructions, by capstone; jumps and calls by their encoding, as it calls one by several names."""
+    """The instructions, with capstone; jumps and calls by their encoding, since capstone has several names
+    for one."""
 
     def __init__(self) -> None:
         import capstone
@@ -88,7 +89,7 @@ class _RiscV64(Disassembler):
         if isinstance(insn, _Far):
             return None
         link, register = _by_register(insn)
-        # A short call by way of the register that is always 0 is no call but a breakpoint.
+        # A short call through the register that is always 0 is a breakpoint, not a call.
         return _NAMES[register] if link == _RA and register != _ZERO else None
 
     def _may_grow(self, name: str, operands: str) -> bool:
@@ -108,7 +109,7 @@ class _RiscV64(Disassembler):
 
 
 _NUMBER = 2
-"""The kind of an operand that is a number, of capstone's."""
+"""capstone's kind for an immediate operand."""
 
 
 def _word(insn: Insn) -> int:
@@ -116,13 +117,13 @@ def _word(insn: Insn) -> int:
 
 
 def _signed(value: int, bits: int) -> int:
-    """A number of so many bits, of which the highest is the sign."""
+    """A number of that many bits, the highest of which is the sign."""
     value &= (1 << bits) - 1
     return value - (value >> bits - 1 << bits)
 
 
 def _to(insn: Insn) -> tuple[int, int | None]:
-    """(the register that keeps the return address, where a jump or call goes to), None for anything else."""
+    """(the register for the return address, the target of a jump or call); None for anything else."""
     word = _word(insn)
     if isinstance(insn, _Far):
         return word >> 7 & 31, insn.target
@@ -142,7 +143,7 @@ def _to(insn: Insn) -> tuple[int, int | None]:
 
 
 def _by_register(insn: Insn) -> tuple[int, int]:
-    """(the register that keeps the return address, the one that is jumped to), 0 and 0 for anything else."""
+    """(the register for the return address, the target register of a jump); 0 and 0 for anything else."""
     word = _word(insn)
     if word & 0x707F == _JALR:
         return word >> 7 & 31, word >> 15 & 31
@@ -152,7 +153,7 @@ def _by_register(insn: Insn) -> tuple[int, int]:
 
 
 def _handed_over(image: bytes, memory: int) -> int:
-    """Behind OpenSBI, which QEMU puts at the beginning of memory, at the next border of a large page.
+    """Behind OpenSBI, which QEMU loads at the beginning of memory, at the next large-page boundary.
 
     Source: QEMU's hw/riscv/boot.c, riscv_calc_kernel_start_addr; OpenSBI has less than 2 MiB.
     """
@@ -168,8 +169,8 @@ RISCV64 = Architecture(
     elf_flags=5,  # compressed instructions, double-precision floating point
     mode_bit=0,
     call_bytes=2,
-    # two of the nops that the kernel makes a call while it traces functions; a negative number added to sp by
-    # c.addi, c.addi16sp and addi
+    # two of the nops that the kernel turns into a call while it traces functions; a negative number added to
+    # sp by c.addi, c.addi16sp and addi
     prologues=(
         (0xFFFFFFFF, 0x00010001),
         *((0xFF83, 0x1101), (0xFF83, 0x7101), (0x800FFFFF, 0x80010113)),
@@ -191,8 +192,8 @@ RISCV64 = Architecture(
         tuple(f"a{n}" for n in range(8)), "a0", counter="pc", stack="sp", link="ra", flags=""
     ),
     conditions=(),
-    # Linux 6: arch/riscv/include/asm/syscall_wrapper.h and ptrace.h (the first argument is kept apart: its
-    # register is that of the result), arch/riscv/kernel/entry.S, Documentation/arch/riscv/vm-layout.rst.
+    # Linux 6: arch/riscv/include/asm/syscall_wrapper.h and ptrace.h (the first argument is saved separately:
+    # its register also holds the result), arch/riscv/kernel/entry.S, Documentation/arch/riscv/vm-layout.rst.
     kernel=KernelEntries(
         syscall="__riscv_sys_execve",
         syscall_register="",
@@ -213,7 +214,7 @@ RISCV64 = Architecture(
     ),
     program_symbols={},
     load_instructions=_load,
-    # Caches cannot be switched. csrw satp and sfence.vma. Linux maps its memory and itself by pages of 2 MiB.
+    # Caches cannot be switched. csrw satp and sfence.vma. Linux maps its memory and itself in pages of 2 MiB.
     control=Control(
         registers=("satp",),
         translates=0x8 << 60,

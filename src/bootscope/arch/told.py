@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel's log says of the instruction set that it runs on, also of those that are not emulated here.
+"""How a kernel's log shows its instruction set, including sets that are not emulated here.
 
 Sources: Linux arch/*/kernel/setup.c, arch/arm64/kernel/setup.c (MPIDR with ten digits),
 arch/riscv/kernel/sbi.c, arch/x86/kernel/e820.c; systemd.unit(5), ConditionArchitecture=, for systemd's names.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 ARCHITECTURES = ("arm", "arm64", "mips", "powerpc", "riscv", "x86")
-"""Names; 32 and 64 bits of one instruction set are one where nothing in a boot depends on it."""
+"""Names; 32 and 64 bits of an instruction set share one where no part of a boot depends on it."""
 _SYSTEMD = {
     "arm": "arm(?:-be)?", "arm64": "arm64(?:-be)?", "mips": "mips64?(?:-le)?", "powerpc": "ppc64?(?:-le)?",
     "riscv": "riscv(?:32|64)", "x86": "x86(?:-64)?",
@@ -28,5 +28,5 @@ PATTERNS = {
     name: re.compile(f"{_KERNEL[name]}|Detected architecture {_SYSTEMD[name]}\\.", re.MULTILINE)
     for name in _KERNEL
 }
-"""By name: what stands in a log of it, without stamps. The first line of older arm64 kernels is that of arm,
-which therefore comes later."""
+"""Name -> texts in its logs, without stamps. The first line of older arm64 kernels matches arm, which
+therefore comes later."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""64-bit x86 (AMD64, Intel 64), with the 16- and 32-bit code that a PC begins with.
+"""64-bit x86 (AMD64, Intel 64), including the 16- and 32-bit code that a PC starts with.
 
 Sources: AMD64 Architecture Programmer's Manual, volume 3 (opcodes); System V ABI, AMD64 supplement (calls).
 """
@@ -35,7 +35,7 @@ def _load() -> Instructions:
 
 
 class _X86(Disassembler):
-    """The instructions of 64-bit code, by capstone."""
+    """The instructions of 64-bit code, with capstone."""
 
     def __init__(self) -> None:
         import capstone
@@ -47,8 +47,8 @@ class _X86(Disassembler):
         super().__init__({False: capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)})
 
     def condition(self, insn: Insn) -> int:
-        # Only jumps have one, and of those `jump` tells the plain ones. What their conditions look at is kept
-        # by the emulator as the operands of the last operation: no plugin can read it.
+        # Only jumps have one, and `jump` identifies the unconditional ones. The emulator keeps flags as the
+        # operands of the last operation, which no plugin can read.
         return ALWAYS
 
     def returns(self, insn: Insn) -> bool:
@@ -71,7 +71,7 @@ class _X86(Disassembler):
         return operand.imm & _ADDRESS if operand.type == self._const.X86_OP_IMM else None
 
     def stack_growth(self, code: bytes, address: int, alternate: bool) -> Iterator[StackGrowth]:
-        # The call has put the return address on the stack before the first instruction runs.
+        # The call has pushed the return address before the first instruction runs.
         yield StackGrowth(address - 1, _WORD, 0)
         yield from super().stack_growth(code, address, alternate)
 
@@ -96,12 +96,12 @@ X86_64 = Architecture(
     elf_number=62,
     elf_flags=0,
     mode_bit=0,
-    call_bytes=1,  # an instruction has no length that is known from behind
-    # endbr64; push rbp; the five bytes of nop that the kernel makes a call while it traces functions
+    call_bytes=1,  # the length of an instruction is unknown when looking backwards
+    # endbr64; push rbp; the five-byte nop that the kernel turns into a call while it traces functions
     prologues=((0xFFFFFFFF, 0xFA1E0FF3), (0xFF, 0x55), (0xFFFFFFFF, 0x00441F0F)),
     idle=(Opcode(1, 0xFF, 0xF4), Opcode(3, 0xFFFFFF, 0xC9010F)),  # hlt, mwait
     yields=(Opcode(2, 0xFFFF, 0x90F3),),  # pause
-    # call with a distance; call of what a register or memory holds, by the length of its operand
+    # call with an offset; call through a register or memory, by the length of its operand
     calls=(Opcode(5, 0xFF, 0xE8), *(Opcode(size, 0x38FF, 0x10FF) for size in (2, 3, 4, 6, 7))),
     tools=ToolChain(
         triplet="x86_64-linux-gnu",
@@ -143,12 +143,12 @@ X86_64 = Architecture(
     program_symbols={},
     load_instructions=_load,
     call_thunks="__x86_indirect_thunk_",
-    # init_size in the header of a bzImage (Documentation/arch/x86/boot.rst), to the end of which
-    # arch/x86/boot/compressed/head_64.S copies itself.
+    # init_size in the header of a bzImage (Documentation/arch/x86/boot.rst):
+    # arch/x86/boot/compressed/head_64.S copies itself to the end of that memory.
     unpacker_moves=0x260,
-    # Of a PC before its protected mode; the programs that run then lie below 1 MiB.
+    # In real mode; programs of that stage are below 1 MiB.
     segment_bytes=0x10000,
-    # An operand size prefix stands for 16 bits in 32- and 64-bit code, which is what drivers are.
+    # An operand size prefix selects 16 bits in 32- and 64-bit code, which drivers are.
     ports=Ports(
         mask=0xFFFF,
         prefixes=(

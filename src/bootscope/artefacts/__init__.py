@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a system that lie about, without a recording: recognised by their content, and what they tell.
+"""Loose files of a system, without a recording: recognised by content, and what they say.
 
-Nothing of them is executed, nothing is written outside of a folder of our own, links are not followed.
+None of them is executed, nothing is written outside our own folder, links are not followed.
 """

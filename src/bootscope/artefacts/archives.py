@@ -24,12 +24,12 @@ _FILLED = re.compile(rb"[^\0]")
 
 
 def is_cpio(data: bytes) -> bool:
-    """Whether this is an archive as the kernel takes it for an initramfs."""
+    """Whether this is an archive that the kernel accepts as an initramfs."""
     return data.startswith(_CPIO)
 
 
 def read_cpio(name: str, data: bytes) -> Piece:
-    """An initramfs. Raises UserError when there is nothing in it."""
+    """An initramfs. Raises UserError when it is empty."""
     contents = Contents()
     whole = [False]
     for entry in _cpio_entries(data, whole):
@@ -41,7 +41,7 @@ def read_cpio(name: str, data: bytes) -> Piece:
 def _cpio_entries(data: bytes, whole: list[bool]) -> Iterator[Entry]:
     at = 0
     while data.startswith(_CPIO, at):
-        # Several archives may follow each other, with zeros between them.
+        # Several archives may follow one another, with zeros between them.
         one = CpioArchive(data, at)
         yield from one
         whole[0] = whole[0] or one.whole
@@ -50,8 +50,8 @@ def _cpio_entries(data: bytes, whole: list[bool]) -> Iterator[Entry]:
 
 
 class CpioArchive:
-    """The entries of the cpio archive that begins at a place. When they have been gone through, `end` is the
-    first byte behind it, and `whole` says that it came to its last entry."""
+    """The entries of the cpio archive at an offset. After iteration, `end` is the first byte behind it, and
+    `whole` says whether its last entry was reached."""
 
     def __init__(self, data: bytes, at: int) -> None:
         self._data = data
@@ -81,7 +81,7 @@ def _aligned(at: int) -> int:
 
 
 def _hexadecimal(text: bytes) -> list[int] | None:
-    """The thirteen numbers of a header; None when one is none."""
+    """The thirteen numbers of a header; None when one is invalid."""
     try:
         return [int(text[n : n + 8].decode("ascii"), 16) for n in range(0, len(text), 8)]
     except ValueError:
@@ -106,7 +106,7 @@ def _part(data: bytes | mmap.mmap, start: int, count: int, most: int) -> bytes:
 
 
 def is_root_tar(data: bytes | mmap.mmap) -> bool:
-    """Whether this is a tar archive of a root file system (bootchart's is one of something else)."""
+    """Whether this is a tar archive of a root file system (bootchart's is not)."""
     if not is_tar(data):
         return False
     names = []
@@ -142,7 +142,7 @@ def tar_entries(data: bytes | mmap.mmap, whole: list[bool] | None = None) -> Ite
             reader = partial(_part, data, member.start, member.size)
             yield Entry(path, FILE, member.size, bool(member.mode & 0o111), read=reader)
         elif member.kind in b"12":
-            # The target of a hard link is a path in the archive.
+            # A hard link's target is a path in the archive.
             yield Entry(path, LINK, target=clean(target) if member.kind == b"1" else target)
         else:
             yield Entry(path, FOLDER if member.kind == b"5" else DEVICE)

@@ -18,7 +18,7 @@ HEADS = {
     "busybox": re.compile(r"^# Busybox version: (\S+)", re.MULTILINE | re.IGNORECASE),
     "kernel": re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration", re.MULTILINE),
 }
-"""How generated configurations of the trees begin; the group is the version."""
+"""The first lines of the trees' generated configurations; the group is the version."""
 _WHOLE = re.compile(r"^# Automatically generated", re.MULTILINE)
 _OF_UBOOT = re.compile(
     r"SPL(?:_\w+)?|TPL(?:_\w+)?|TEXT_BASE|SYS_(?:TEXT_BASE|PROMPT|LOAD_ADDR|MALLOC_LEN)|BOOTDELAY|BOOTCOMMAND"
@@ -44,7 +44,7 @@ def is_config(head: str) -> bool:
 
 
 def read(name: str, text: str) -> Piece:
-    """A configuration. Raises UserError when it does not tell of what."""
+    """A configuration. Raises UserError when it does not say what it configures."""
     symbols = parse(text)
     tree, title = _tree(name, text[:_HEAD], symbols)
     whole = bool(_WHOLE.search(text[:_HEAD]))
@@ -58,7 +58,7 @@ def read(name: str, text: str) -> Piece:
 
 
 def _tree(name: str, head: str, symbols: dict[str, str]) -> tuple[str, str]:
-    """Of what this is the configuration, and what its head says of itself."""
+    """What this configures, and what its head says about itself."""
     for tree, pattern in HEADS.items():
         match = pattern.search(head)
         if match:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The little that is asked of programs: static or not, which C library, section headers or none."""
+"""The few facts that are needed about programs: static or not, which C library, whether section headers
+exist."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _MOST_SEGMENTS = 128
 
 
 def program(data: bytes, size_bytes: int) -> Program | None:
-    """What an ELF file tells, of which `data` is the beginning or all; None when it is no ELF program."""
+    """The facts about an ELF file, of which `data` is the beginning or all; None when it is not an ELF
+    program."""
     if not data.startswith(MAGIC) or len(data) < 64:
         return None
     wide, order = data[4] == 2, ">" if data[5] == 2 else "<"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ext2, ext3 and ext4 by debugfs. Files are asked for by number: no name of the image is in a command."""
+"""ext2, ext3 and ext4 by debugfs. Files are requested by inode number: no name from the image is in a
+command."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ _TARGET = re.compile(r'^Fast link dest: "(.*)"$')
 
 
 class Found:
-    """A file of the image: its number, mode, size and path; `target` for a link."""
+    """A file of the image: its inode number, mode, size and path; `target` for a link."""
 
     def __init__(self, inode: int, mode: int, size_bytes: int, path: str) -> None:
         self.inode, self.mode, self.size_bytes, self.path = inode, mode, size_bytes, path
@@ -48,17 +49,18 @@ class Found:
 
 
 REGULAR, SYMLINK, DIRECTORY = 8, 10, 4
-"""The kind of a file in its mode."""
+"""File types in the mode."""
 ROOT_INODE = 2
 
 
 class ExtImage:
-    """An ext file system that begins `offset_bytes` into a file; `folder` is one of our own, for what is
-    taken out of it."""
+    """An ext file system that begins `offset_bytes` into a file; `folder` is a scratch folder for extracted
+    files."""
 
     def __init__(self, image: Path, folder: Path, offset_bytes: int = 0) -> None:
         self._folder = folder
-        # What follows a question mark would be options, and so may any name of a user's.
+        # Text after a question mark is taken as options, and a user's file name may contain one: hence the
+        # link.
         link = folder / f"image-{offset_bytes}"
         link.symlink_to(image)
         self._device = f"{link}?offset={offset_bytes}" if offset_bytes else str(link)
@@ -81,7 +83,7 @@ class ExtImage:
         yield inode, lines
 
     def walk(self) -> Iterator[Found]:
-        """All files, a level of folders at a time."""
+        """All files, one level of folders at a time."""
         level, seen, count = {ROOT_INODE: ""}, {ROOT_INODE}, 0
         for _ in range(_DEEPEST):
             below: dict[int, str] = {}
@@ -91,7 +93,7 @@ class ExtImage:
                     count += 1
                     if count > MOST_ENTRIES:
                         raise UserError(f"the image has more than {MOST_ENTRIES:,} files")
-                    # A folder that holds itself, in a damaged image, is walked once.
+                    # In a damaged image a folder may contain itself: it is walked once.
                     if one.kind == DIRECTORY and one.inode not in seen:
                         seen.add(one.inode)
                         below[one.inode] = one.path
@@ -104,7 +106,7 @@ class ExtImage:
                 return
 
     def below(self, inode: int, path: str) -> list[Found]:
-        """The files in one folder, with the targets of links."""
+        """The files in one folder, with link targets."""
         every = (one for _, lines in self._ask([f"ls -p <{inode}>"]) for one in _listed(lines, path))
         found = list(islice(every, MOST_ENTRIES))
         self._targets({one.inode: one for one in found if one.kind == SYMLINK})
@@ -121,13 +123,13 @@ class ExtImage:
             for match in filter(None, map(_TARGET.match, lines)):
                 if inode in links:
                     links[inode].target = match[1]
-        # A long one lies in a block of its own, as the content of a file does.
+        # A long link target is in a block of its own, like a file's content.
         for inode, found in links.items():
             if not found.target and _FAST_BYTES < found.size_bytes <= _LONGEST_TARGET_BYTES:
                 found.target = self.head(inode, found.size_bytes).decode("utf-8", "backslashreplace")
 
     def take(self, found: list[Found]) -> None:
-        """Takes small files and programs out of the image, to files called by their number."""
+        """Extracts small files and programs from the image; the copies are named by inode number."""
         left, commands = _MOST_TAKEN_BYTES, []
         for one in found:
             most = PROGRAM_BYTES if one.program else SMALL_BYTES
@@ -138,7 +140,7 @@ class ExtImage:
             list(self._ask(commands))
 
     def entry(self, one: Found) -> Entry:
-        """A file as the others see it."""
+        """A file as an entry of the common kind."""
         if one.kind == SYMLINK:
             return Entry(one.path, LINK, target=one.target)
         if one.kind != REGULAR:
@@ -154,7 +156,7 @@ class ExtImage:
 
 
 def _listed(lines: list[str], folder: str | None) -> Iterator[Found]:
-    """The files of a folder as debugfs lists them; nothing for one that was not asked for."""
+    """The files of a folder in the output of debugfs; none for a folder that was not requested."""
     for match in filter(None, map(_LISTED.match, lines)) if folder is not None else ():
         inode, mode, name, count = match.groups()
         if int(inode) and name not in (".", "..") and len(mode) == 6 and re.fullmatch("[0-7]{6}", mode):

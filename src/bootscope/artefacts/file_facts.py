@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one file tells of a system."""
+"""What one file says about a system."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from bootscope.timeline.trace import Trace
 
 @dataclass(frozen=True)
 class Piece:
-    """A file that was understood: its name as given, what kind it is, what it is in words (untrusted parts
-    made printable), and what it adds to the Inventory: `fields` by name, and the `parts` that it tells.
+    """A file that was understood: its name as given, its kind, a description (untrusted parts made
+    printable), and what it adds to the Inventory: `fields` by name, and the `parts` that it covers.
 
-    `notes` are doubts about it. `trace` is what logs tell beside their lines, with the first piece of them.
+    `notes` are doubts about it. `trace` is what logs say beyond their lines; the first piece of the logs has
+    it.
     """
 
     name: str

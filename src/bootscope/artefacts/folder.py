@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A root file system as a folder of this machine. Links in it are told, never followed."""
+"""A root file system as a folder of this computer. Links in it are reported, never followed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEEPEST = 64
 
 
 def read(path: Path) -> Piece:
-    """What a folder holds. Raises UserError when it is no root file system, or cannot be read."""
+    """The content of a folder. Raises UserError when it is not a root file system, or cannot be read."""
     try:
         names = os.listdir(path)  # noqa: PTH208
     except OSError as error:
@@ -70,11 +70,11 @@ def _entry(item: os.DirEntry[str], name: str, about: os.stat_result) -> Entry:
 
 
 def head(path: str | Path, most: int, follow: bool = False) -> bytes:
-    """The first bytes of a regular file; nothing of one that cannot be read, became something else
-    meanwhile, or is a link that is not to be followed."""
+    """The first bytes of a regular file; empty for one that cannot be read, has been replaced by something
+    else, or is a link that is not to be followed."""
     links = 0 if follow else os.O_NOFOLLOW
     try:
-        # Without waiting for somebody at the other end of a pipe.
+        # Does not wait for a writer of a pipe.
         number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links)
     except OSError:
         return b""
@@ -86,5 +86,5 @@ def head(path: str | Path, most: int, follow: bool = False) -> bytes:
 
 
 def as_text(name: str) -> str:
-    """A name of this machine's files as text that can be printed and stored."""
+    """A file name of this computer as text that can be printed and stored."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

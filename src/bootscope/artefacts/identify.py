@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From paths to what is known of a system: each file recognised by its content, all of them put together."""
+"""From paths to the inventory of a system: each file is recognised by its content, and all are combined."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _LAYERS = 3
 
 
 def gather(names: Sequence[str]) -> tuple[Inventory, tuple[Piece, ...]]:
-    """What files and folders tell of one system, and what each of them is.
+    """What files and folders say about one system, and what each of them is.
 
-    Raises UserError for one that is not there, is not understood, or tells what another tells too.
+    Raises UserError for one that does not exist, is not understood, or says the same as another.
     """
     pieces = read_pieces(names)
     return together(pieces), tuple(pieces)
@@ -41,7 +41,7 @@ def gather(names: Sequence[str]) -> tuple[Inventory, tuple[Piece, ...]]:
 def read_pieces(names: Sequence[str]) -> list[Piece]:
     """What each of these files and folders is.
 
-    Raises UserError for one that is not there or is not understood.
+    Raises UserError for one that does not exist or is not understood.
     """
     budget = Budget()
     pieces: list[Piece] = []
@@ -58,7 +58,7 @@ def read_pieces(names: Sequence[str]) -> list[Piece]:
 
 
 def _one(name: str, budget: Budget) -> Piece | Raw:
-    """One path, as what it is; a log as it is, since several of them are read together."""
+    """One path as a piece; a log as raw data, since logs are read together."""
     path = Path(name)
     try:
         mode = path.stat().st_mode
@@ -131,7 +131,7 @@ def _text(name: str, data: bytes) -> Piece | None:
     if encoding(data[:_HEAD]) == "binary":
         return None
     text = as_utf8(data)[0].decode("utf-8", "replace").replace("\r\n", "\n")
-    # The last line of a head is cut.
+    # The last line of a head may be incomplete.
     head = text if len(text) <= _HEAD else text[: text.rfind("\n", 0, _HEAD) + 1] or text[:_HEAD]
     if configs.is_config(head):
         return configs.read(name, text)
@@ -148,7 +148,7 @@ def _text(name: str, data: bytes) -> Piece | None:
 
 
 def together(pieces: Sequence[Piece]) -> Inventory:
-    """All pieces as one system. Raises UserError when two of them tell the same."""
+    """All pieces as one system. Raises UserError when two of them cover the same part."""
     _check_twice(pieces)
     fields: dict[str, Any] = {}
     for piece in sorted(pieces, key=lambda piece: _SURENESS.get(piece.kind, len(_SURENESS))):
@@ -170,8 +170,8 @@ _SURENESS = {
     "BusyBox configuration": 3,
     "U-Boot environment": 4,
 }
-"""What tells the same less surely comes first: a file with the command line is surer than the log of some
-boot, and a stored variable wins over the symbol that sets its default."""
+"""Less reliable sources come first: a file with the command line is more reliable than the log of some boot,
+and a stored variable overrides the symbol that sets its default."""
 
 
 def _merged(key: str, before: Any, value: Any) -> Any:
@@ -188,7 +188,7 @@ def _merged(key: str, before: Any, value: Any) -> Any:
 def _check_twice(pieces: Sequence[Piece]) -> None:
     seen: dict[str, str] = {}
     for piece in pieces:
-        # Of logs and images there may be several.
+        # Several logs and images are allowed.
         if piece.kind in ("log", "kernel image", "device tree"):
             continue
         if piece.kind in seen:

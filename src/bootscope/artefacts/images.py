@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Root file systems as images: ext by debugfs, SquashFS by unsquashfs.
 
-Names in an image never reach a command line: ext files are asked for by their number, and what is taken out
-goes to numbered files in a folder of our own.
+Names in an image never reach a command line: ext files are requested by inode number, and extracted files are
+numbered and in a folder of our own.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _MOST_CATS = 400
 
 
 def is_ext(head: bytes) -> bool:
-    """Whether an image begins like an ext2, ext3 or ext4 file system."""
+    """Whether an image starts with an ext2, ext3 or ext4 file system."""
     return head[_EXT_MAGIC_AT : _EXT_MAGIC_AT + 2] == _EXT_MAGIC
 
 
 def is_squashfs(head: bytes) -> bool:
-    """Whether an image begins like a SquashFS."""
+    """Whether an image starts with a SquashFS."""
     return head.startswith(_SQUASHFS)
 
 
@@ -54,7 +54,7 @@ def ext_kind(head: bytes) -> str:
 
 
 def read_ext(path: Path, head: bytes) -> Piece:
-    """What an ext image holds. Raises UserError when it cannot be read, ToolError without debugfs."""
+    """The content of an ext image. Raises UserError when it cannot be read, ToolError without debugfs."""
     contents = Contents()
     with tempfile.TemporaryDirectory(prefix="bootscope-") as folder:
         image = ExtImage(path.resolve(), Path(folder))
@@ -74,7 +74,8 @@ _ROW = re.compile(r"^([-dlbcps][rwxstST-]{9}) \S+ +(\d+(?:, *\d+)?) \S+ \S+ squa
 
 
 def read_squashfs(path: Path) -> Piece:
-    """What a SquashFS image holds. Raises UserError when it cannot be read, ToolError without unsquashfs."""
+    """The content of a SquashFS image. Raises UserError when it cannot be read, ToolError without
+    unsquashfs."""
     contents = Contents()
     for entry in squashfs_entries(path.resolve(), str(path)):
         contents.add(entry)
@@ -82,7 +83,7 @@ def read_squashfs(path: Path) -> Piece:
 
 
 def squashfs_entries(image: Path, name: str, offset_bytes: int = 0) -> list[Entry]:
-    """The files of a SquashFS that begins `offset_bytes` into a file, whose `name` errors tell.
+    """The files of a SquashFS that begins `offset_bytes` into a file; `name` is the file's name in errors.
 
     Raises UserError when it cannot be read, ToolError without unsquashfs.
     """
@@ -113,7 +114,7 @@ def _of_row(row: re.Match[str], cat: Callable[[str, int], bytes]) -> Entry:
 
 
 def _cat(image: Path, begin: tuple[str, ...], cats: list[int], path: str, most: int) -> bytes:
-    """The first bytes of a file in the image; nothing after very many, each being a process."""
+    """The first bytes of a file in the image; empty after very many calls, each of which starts a process."""
     cats[0] += 1
     if cats[0] > _MOST_CATS:
         return b""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels and device trees as files: what they are, how large, where they want to lie."""
+"""Kernels and device trees as files: their kind, size and load address."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TYPES = {2: "kernel", 3: "RAM disk", 4: "multi-file", 5: "firmware", 6: "script
 
 
 def image(data: bytes, packed: bool = False) -> Image | None:
-    """What kind of kernel image or device tree this is; None when it is none.
+    """The kind of this kernel image or device tree; None for anything else.
 
-    `packed` says that the file was compressed as a whole, as Image.gz is.
+    `packed`: the file was compressed as a whole, as Image.gz is.
     """
     if len(data) < _HEADER:
         return None
@@ -40,7 +40,7 @@ def image(data: bytes, packed: bool = False) -> Image | None:
 
 
 def is_uimage(data: bytes) -> bool:
-    """Whether this has the header of mkimage."""
+    """Whether this has a header of mkimage."""
     return len(data) >= _HEADER and data.startswith(struct.pack(">I", _UIMAGE))
 
 
@@ -58,7 +58,8 @@ def _zimage(data: bytes) -> Image:
 
 
 def _unpacked(data: bytes) -> int:
-    """Bytes of the kernel that a zImage holds, with its bss, by the table that it carries; 0 without one."""
+    """The size in bytes of the kernel in a zImage, with its bss, from the image's own table; 0 without
+    one."""
     magic, at = struct.unpack_from("<II", data, 0x34)
     if magic != _TABLE_MAGIC or not 0 < at <= len(data) - 16:
         return 0
@@ -88,5 +89,5 @@ def read(name: str, found: Image) -> Piece:
 
 
 def other_uimage(data: bytes) -> str:
-    """What else a file with the header of mkimage is, in words."""
+    """What a file with a header of mkimage is, if not a kernel, in words."""
     return _TYPES.get(data[30], f"type {data[30]}")

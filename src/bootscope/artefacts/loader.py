@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What U-Boot keeps: its environment as `printenv` shows it or as stored, and its scripts."""
+"""U-Boot's stored data: its environment as printed by `printenv` or as stored, and its scripts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _BOOTS = re.compile(r"^\s*(?:.*;\s*)?(?:boot[mzi]|(?:fat|ext4|ext2)?load|source|
 _MOST_BYTES = 4 << 20
 _SCRIPT_TYPE, _UIMAGE_HEADER = 6, 64
 SYMBOLS = {"bootdelay": "BOOTDELAY", "baudrate": "BAUDRATE"}
-"""Variables that win over a symbol of the configuration."""
+"""Variables that override a symbol of the configuration."""
 
 
 def is_printenv(head: str) -> bool:
-    """Whether this is what `printenv` prints: variables, some of those that every U-Boot has."""
+    """Whether this is the output of `printenv`: variables, including some that every U-Boot has."""
     lines = [line for line in head.splitlines() if line.strip()]
     found = [match for match in map(_VARIABLE.match, lines) if match]
     usual = {match[1] for match in found} & _USUAL
@@ -38,7 +38,7 @@ def is_printenv(head: str) -> bool:
 
 
 def read_printenv(name: str, text: str) -> Piece:
-    """An environment as text; a line that is no variable goes on with the one before."""
+    """An environment as text; a line that is not a variable continues the one before."""
     found: dict[str, str] = {}
     last = ""
     for line in text[:_MOST_BYTES].splitlines():
@@ -52,8 +52,8 @@ def read_printenv(name: str, text: str) -> Piece:
 
 
 def stored_environment(data: bytes) -> tuple[dict[str, str], bool, str] | None:
-    """The variables of an environment as U-Boot stores it, whether its checksum fits, and its form; None for
-    what is no environment."""
+    """The variables of an environment in U-Boot's stored form, whether its checksum matches, and its form;
+    None for anything else."""
     if not 32 <= len(data) <= _MOST_BYTES:
         return None
     for start, form in ((4, "stored"), (5, "stored twice (redundant)")):
@@ -68,7 +68,7 @@ def stored_environment(data: bytes) -> tuple[dict[str, str], bool, str] | None:
 
 
 def read_stored(name: str, data: bytes) -> Piece:
-    """An environment as U-Boot stores it; only for data that :func:`stored_environment` takes."""
+    """An environment in U-Boot's stored form; only for data that :func:`stored_environment` accepts."""
     stored = stored_environment(data)
     assert stored
     found, fits, form = stored
@@ -89,7 +89,7 @@ def _environment(name: str, form: str, found: dict[str, str], notes: tuple[str, 
 
 
 def script_of_image(data: bytes) -> str | None:
-    """The text of a boot.scr that mkimage made; None for any other image."""
+    """The text of a boot.scr made by mkimage; None for any other image."""
     if len(data) < _UIMAGE_HEADER + 8 or data[30] != _SCRIPT_TYPE:
         return None
     (count,) = struct.unpack_from(">I", data, _UIMAGE_HEADER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Console and kernel logs, by the readers that `import` has."""
+"""Console and kernel logs, read by the readers of `import`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _MOST_LINES = 200_000
 INIT = re.compile(f"{kernel_lines.INIT}|{kernel_lines.FREED}|systemd\\[1\\]: ")
 _REST_NS = 15_000_000_000
 _NO_REASON = ("same-probe", "usb-enumeration", "usb-enumerated", "random", "link-up")
-"""Kinds of gaps that say nothing of a boot that goes on."""
+"""Kinds of gaps that also occur in a system that is up, and so do not show that a boot continues."""
 _SMP = re.compile(r"^Linux version .* #\d\S* (SMP\b)?", re.MULTILINE)
 
 
 def is_log(name: str, data: bytes) -> bool:
-    """Whether a reader of `import` takes this for its own."""
+    """Whether a reader of `import` accepts this."""
     found = opened(name, data, Budget())
     return bool(recognised(found.source))
 
 
 def read(raws: Sequence[Raw]) -> list[Piece]:
-    """All logs together, as `import` would join them: the one that tells the first boot best, and the rest.
+    """All logs together, joined as by `import`: the one that describes the first boot best, and the rest.
 
     Raises UserError when none of them is a log with lines.
     """
@@ -51,8 +51,8 @@ def read(raws: Sequence[Raw]) -> list[Piece]:
 
 
 def of_understood(found: Understood, boots: int = 0, number: int = 0) -> list[Piece]:
-    """The pieces of files that were read, of boot `number` (from 1; 0: the one that is shown where nobody
-    says which); the run has `boots`, or as many as these files tell of."""
+    """The pieces of files that were read, of boot `number` (from 1; 0: the one shown by default); the run has
+    `boots`, or as many as these files contain."""
     number = number or found.shown
     best = _with_lines(found, number)
     trace = found.trace(number, lines=False) if found.joined.groups else None
@@ -69,7 +69,7 @@ def of_understood(found: Understood, boots: int = 0, number: int = 0) -> list[Pi
     piece = _piece(file, boot, log)
     which = (f"boot {number} of {found.boots} is looked at",) if found.boots > 1 else ()
     piece = replace(piece, notes=(*piece.notes, *which, *own.notes), trace=trace)
-    # What is timed by name is told with the lines beside which it is.
+    # The timings in the other files are in the trace of the first piece.
     pieces = [Piece(f.name, "log", _beside(f), fields) for f in found.files if f is not file]
     return [piece, *pieces]
 
@@ -80,7 +80,7 @@ def _beside(file: FileRead) -> str:
 
 
 def _with_lines(found: Understood, number: int) -> tuple[FileRead, Boot] | None:
-    """The file and boot whose lines tell boot `number` best, or else the first one that has lines."""
+    """The file and boot with the best lines for boot `number`, else the first one that has lines."""
     groups = found.joined.groups
     for group in (*groups[number - 1 : number], *groups):
         for member in group.members:
@@ -93,7 +93,7 @@ def _with_lines(found: Understood, number: int) -> tuple[FileRead, Boot] | None:
 
 @dataclass(frozen=True)
 class _Own:
-    """Which lines of a log are those of one boot: from `first`, before `ends` (None: nothing tells)."""
+    """Which lines of a log belong to one boot: from `first`, before `ends` (None: unknown)."""
 
     first: int = 0
     ends: int | None = None
@@ -103,7 +103,7 @@ class _Own:
 
 
 def _own(found: Understood, number: int, boot: Boot, trace: Trace | None) -> _Own:
-    """The lines that are of boot `number`, as far as a clock tells."""
+    """The lines that belong to boot `number`, as far as a clock says."""
     log, way = found.log(number)
     if log is not boot.log or trace is None:
         return _Own()
@@ -126,15 +126,15 @@ def _own(found: Understood, number: int, boot: Boot, trace: Trace | None) -> _Ow
 
 
 def _before_rest(boot: Boot, ends: int) -> int:
-    """Of a log in which no line tells the end of the boot: the kernel's alone is silent for long when the
-    system is up, and says what happens to it then."""
+    """The end of the boot in a log without a line that marks it: the kernel's log alone is silent for long
+    once the system is up, and later lines are about the running system."""
     log = boot.log
     if boot.clock.name != "kernel":
         return ends
     first = next((i for i in range(ends) if INIT.search(log.text(i))), ends)
     for index in range(first, ends - 1):
         gap_ns = log.at_ns[index + 1] - log.at_ns[index]
-        # A program's line without a stamp tells that the boot goes on.
+        # A program's line without a stamp shows that the boot continues.
         if gap_ns > _REST_NS and log.kernel_ns[index] >= 0:
             before, after = (split_line(log.text(i))[1] for i in (index, index + 1))
             found = reason(before, after, gap_ns)
@@ -179,7 +179,7 @@ def _piece(file: FileRead, boot: Boot, log: BootLog) -> Piece:
 
 
 def _told_symbols(log: BootLog) -> dict[str, dict[str, str]]:
-    """Symbols of configurations that the lines give away."""
+    """Symbols of configurations that the lines imply."""
     found: dict[str, dict[str, str]] = {}
     banner = _SMP.search(log.text)
     if banner:

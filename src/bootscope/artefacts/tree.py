@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A root file system, whatever it lies in: its list of contents, its scripts, its programs."""
+"""A root file system, whatever contains it: its file list, its scripts, its programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.inventory.inventory import Part, Program
 FILE, LINK, FOLDER, DEVICE = "file", "link", "folder", "device"
 MOST_ENTRIES = 200_000
 SMALL_BYTES, PROGRAM_BYTES = 256 << 10, 16 << 20
-"""Up to which size files are read: texts, and programs."""
+"""The largest files that are read: texts, and programs."""
 _ALL_BYTES = 512 << 20
 _TEXTS = re.compile(
     r"^/etc/(?:inittab|fstab)$|/systemd/system/[^/]+\.service$|^/etc/(?:init\.d|rc\.d|rc[S\d]?\.d)/"
@@ -28,7 +28,7 @@ _ENOUGH_NAMES = 2
 
 @dataclass(frozen=True)
 class Entry:
-    """One file. `path` begins with a slash and is untrusted text; `read(most)` gives the first bytes."""
+    """One file. `path` begins with a slash and is untrusted text; `read(most)` returns its first bytes."""
 
     path: str
     kind: str
@@ -39,12 +39,12 @@ class Entry:
 
 
 def is_root(names: Iterable[str]) -> bool:
-    """Whether these names, at the top of a folder or archive, are those of a root file system."""
+    """Whether these names, at the top of a folder or archive, look like a root file system."""
     return len({name.strip("/").partition("/")[0] for name in names} & _ROOT_NAMES) >= _ENOUGH_NAMES
 
 
 def clean(path: str) -> str:
-    """A path of an archive as it is in the root: with one slash in front, without `.` and empty parts."""
+    """A path of an archive relative to the root: with one leading slash, without `.` and empty parts."""
     return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
 
 
@@ -58,7 +58,7 @@ class Contents:
         self._left = _ALL_BYTES
 
     def add(self, entry: Entry) -> None:
-        """Takes one file. Raises UserError when there are more than a root file system has."""
+        """Adds one file. Raises UserError when there are more than a root file system has."""
         if len(self.files) >= MOST_ENTRIES:
             raise UserError(f"a root file system with more than {MOST_ENTRIES:,} files is not read")
         if entry.kind == LINK:
@@ -83,7 +83,7 @@ class Contents:
             self.programs[entry.path] = found
 
     def _read(self, entry: Entry) -> bytes | None:
-        """What is wanted of a file; None for one that is too large, or after very many."""
+        """The needed part of a file; None for a file that is too large, or after very many."""
         most = PROGRAM_BYTES if entry.program else SMALL_BYTES
         if entry.size_bytes > most or entry.size_bytes > self._left:
             return None
@@ -91,7 +91,7 @@ class Contents:
         return entry.read(most)
 
     def piece(self, name: str, kind: str, filesystem: str, notes: tuple[str, ...] = ()) -> Piece:
-        """What was collected. Raises UserError when there was nothing."""
+        """The collected content as a piece. Raises UserError when it is empty."""
         if not self.files:
             raise UserError(f"{printable(name)}: a root file system ({kind}) with no files in it")
         static = sum(program.static for program in self.programs.values())

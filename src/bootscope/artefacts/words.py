@@ -19,7 +19,7 @@ _QEMU = re.compile(r"(?:^|[\s/])qemu-system-\w+")
 
 
 def is_command_line(text: str) -> bool:
-    """Whether this is a command line of the kernel, as /proc/cmdline has it."""
+    """Whether this is a command line of the kernel, in the form of /proc/cmdline."""
     return len(text) <= _MOST_BYTES and _words(text) is not None
 
 
@@ -41,12 +41,12 @@ def read_command_line(name: str, text: str) -> Piece:
 
 
 def is_emulator(text: str) -> bool:
-    """Whether this is how somebody starts QEMU."""
+    """Whether this is a command that starts QEMU."""
     return len(text) <= _MOST_BYTES and bool(_QEMU.search(text))
 
 
 def read_emulator(name: str, text: str) -> Piece:
-    """A command, or a script, that starts QEMU."""
+    """A command or a script that starts QEMU."""
     told = f"QEMU command line: {len(text.split())} words"
     fields = {"emulator": text.replace("\\\n", " ")}
     return Piece(name, "QEMU command line", told, fields, frozenset({Part.EMULATOR}))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Things that can be switched on and watched."""
+"""Boards: devices that can be switched on and watched."""

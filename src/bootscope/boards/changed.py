@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board with another card, clock or core, as its name tells: ``cubieboard:card=2x:clock=0.5x``."""
+"""A board with another card, clock or core, as its name says: ``cubieboard:card=2x:clock=0.5x``."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS, OF_CORE = "instructions", "core"
 CLOCKS = INSTRUCTIONS, OF_CORE
-"""What the clock of an emulated board may pass with."""
+"""What may drive the clock of an emulated board."""
 APART = ":"
-"""Between the name of a board and each change of it."""
+"""Separates the name of a board and each change."""
 _FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
 _OF_CORE = ("dram", "l2", "dcache", "icache")
 _CLOCKS = {"2x": -1, "4x": -2, "0.5x": 1, "0.25x": 2}
-"""A clock -> what it adds to the power of two that an instruction takes in ns."""
+"""Clock -> the change of the exponent of two in ns per instruction."""
 _SHIFTS = range(1, 11)
-"""With 0, 1 ns, boots of QEMU 10.0 stay in their first stage: tried on cubieboard, 2026-11-26."""
+"""With 0 (1 ns), boots of QEMU 10.0 stay in their first stage: tried on cubieboard, 2026-11-26."""
 _FILE = ".toml"
 
 
 def parted(name: str) -> tuple[str, str]:
-    """(a board's name or file, what is changed of it): the second is empty for a board as it is."""
+    """(a board's name or file, its changes): the second is empty for an unchanged board."""
     end = name.find(_FILE)
     start = end + len(_FILE) if end >= 0 else 0
     plain, _, changes = name[start:].partition(APART)
@@ -42,9 +42,9 @@ def parted(name: str) -> tuple[str, str]:
 
 
 def clock_apart(name: str) -> tuple[str, Fraction]:
-    """(a board's name without a change of its clock, how many times as fast its clock would be without it).
+    """(a board's name without a change of its clock, the factor by which that change makes its clock faster).
 
-    Raises UserError for a clock that is told as a rate: what it was before is a figure of the core.
+    Raises UserError for a clock that is given as a rate: the original rate is a figure of the core.
     """
     plain, changes = parted(name)
     others, times = [], Fraction(1)
@@ -60,10 +60,10 @@ def clock_apart(name: str) -> tuple[str, Fraction]:
 
 
 def changed_board(board: Board, changes: str) -> Board:
-    """The board with changes, one upon the other: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and
-    those of the core's memory and caches that `what-if` knows, `guest-clock=core`. Its name tells of them.
+    """The board with changes, applied in order: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and those
+    of the core's memory and caches that `what-if` knows, `guest-clock=core`. Its name includes them.
 
-    Raises UserError for one that is not understood, or that this board cannot have.
+    Raises UserError for an invalid change, or one that this board cannot have.
     """
     name = board.name
     for change in changes.split(APART):
@@ -78,22 +78,22 @@ def changed_board(board: Board, changes: str) -> Board:
 
 
 def core_of(board: Board) -> Core | None:
-    """The core on which a board's boots are shown, by what was counted of them; None where it names none, or
+    """The core on which a board's boots are shown, from their counts; None where the board names none, or
     where the guest's clock is the core's already.
 
-    Raises UserError for an unknown one, and for changes that it cannot have.
+    Raises UserError for an unknown core, and for changes that it cannot have.
     """
     return None if board.guest_clock == OF_CORE else _named_core(board)
 
 
 def clock_core_of(board: Board) -> Core | None:
-    """The core with whose time the guest's clock passes; None where it counts instructions. Raises what
+    """The core whose time the guest's clock follows; None where the clock counts instructions. Raises what
     :func:`core_of` does."""
     return _named_core(board) if board.guest_clock == OF_CORE else None
 
 
 def same_clock(a: Board, b: Board) -> bool:
-    """Whether the guest's clock passes alike on two boards, so that boots of one can be looked at with the
+    """Whether the guest's clock works alike on two boards, so that boots of one can be viewed with the
     other's devices."""
     if a.tick_ns != b.tick_ns or a.guest_clock != b.guest_clock:
         return False
@@ -101,7 +101,7 @@ def same_clock(a: Board, b: Board) -> bool:
 
 
 def clock_words(board: Board) -> str:
-    """What the guest's clock passes with, in words."""
+    """What drives the guest's clock, in words."""
     core = clock_core_of(board)
     return f"the clock of core {core.name}" if core else f"{board.tick_ns} ns an instruction"
 
@@ -116,8 +116,8 @@ def _named_core(board: Board) -> Core | None:
 
 
 def with_card(board: Board, value: str) -> Board:
-    """The board with another card: a class of its profile, or its own so many times as fast (`2x`, `0.5x`),
-    in bandwidth and latency. Raises UserError for what is neither."""
+    """The board with another card: a class of its profile, or its own with bandwidth and latency changed by a
+    factor (`2x`, `0.5x`). Raises UserError for anything else."""
     if not (match := _FASTER.fullmatch(value)):
         if value not in board.card_classes:
             raise unknown("card class", value, [*board.card_classes, "2x"])
@@ -145,7 +145,7 @@ def _scaled(card: CardClass, thousandths: int) -> CardClass:
 
 
 def _clock(board: Board, value: str) -> Board:
-    """The emulator's instructions take a power of two in ns; a core's clock is a figure of its own."""
+    """The emulator's time per instruction is a power of two in ns; a core has a figure for its clock."""
     if isinstance(board.core, str):
         return _of_core(board, f"clock={value}")
     now = board.qemu.icount_shift.value
@@ -175,7 +175,7 @@ def _with_a_core(board: Board) -> str:
 
 
 def _cores(board: Board) -> str:
-    """Which cores a board may have, for hints. Which one its processor has is known to its owner only."""
+    """Which cores a board may have, for hints. Only its owner knows which one its processor has."""
     fit = [name for name in core_names() if load_core(name).architecture == board.architecture]
     return f"cores: {', '.join([*fit, 'FILE.toml'])}"
 
@@ -188,7 +188,7 @@ def _of_core(board: Board, change: str) -> Board:
         )
     there = board.core_changes if isinstance(board.core_changes, tuple) else ()
     board = msgspec.structs.replace(board, core_changes=(*there, change))
-    _named_core(board)  # refuses what the core cannot have, before anything is booted
+    _named_core(board)  # rejects what the core cannot have, before any boot
     return board
 
 

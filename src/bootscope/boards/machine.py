@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QEMU's arguments for the machine that stands for a board."""
+"""QEMU's arguments for the machine that emulates a board."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bootscope.devices.model import FirmwareStore, Media, in_option
 
 
 def machine_arguments(board: Board, media: Media) -> list[str]:
-    """QEMU's arguments for the machine itself: all that decides what the guest sees."""
+    """QEMU's arguments for the machine itself: everything that affects what the guest sees."""
     q = board.qemu
     stores = [device for device in board.devices.values() if isinstance(device, FirmwareStore)]
     return [
@@ -30,13 +30,13 @@ def machine_arguments(board: Board, media: Media) -> list[str]:
 
 
 def _memory_in_file(memory: Path) -> tuple[str, ...]:
-    """A file as the board's memory: what is in it outlives the emulator."""
+    """Uses a file as the board's memory: its content outlives the emulator."""
     backend = f"memory-backend-file,id=memory,size={memory.stat().st_size},share=on"
     return ("-object", f"{backend},mem-path={in_option(memory)}", "-machine", "memory-backend=memory")
 
 
 def _handed_over(media: Media) -> list[str]:
-    """What the emulator puts into memory itself, where no boot loader does."""
+    """Arguments for what the emulator loads into memory itself, without a boot loader."""
     given = (("-kernel", media.kernel), ("-initrd", media.initramfs), ("-dtb", media.device_tree))
     words = [word for option, path in given if path for word in (option, str(path))]
     return [*words, *(("-append", media.command_line) if media.command_line else ())]

@@ -27,7 +27,7 @@ _TARGET = re.compile(r"\[?([A-Za-z0-9._:-]{1,253}?)\]?:([0-9]{1,5})", re.ASCII)
 _PLACE = re.compile(r"(?P<place>[^@]+?)(?:@(?P<coordinator>[A-Za-z0-9._:\[\]-]{1,259}))?")
 _HOST = re.compile(r"(?:[A-Za-z0-9._][A-Za-z0-9._-]{0,63}@)?[A-Za-z0-9:][A-Za-z0-9._:%-]{0,252}", re.ASCII)
 AUTO = "auto"
-"""Stands for the computer that a farm tells."""
+"""The computer that the farm names."""
 _KINDS = ("serial", "tcp", "telnet", "rfc2217", "pipe", "command", "labgrid")
 
 
@@ -37,9 +37,9 @@ class Console(Setting, frozen=True):
     `kind`: ``serial`` (`port`: its path), ``tcp``, ``telnet`` or ``rfc2217`` (`host` and `port`), ``pipe``
     (`port`: the path of a pipe or pseudo terminal), ``command`` (`command`: its words, run without a shell),
     ``labgrid`` (`port`: the place, `host`: HOST:PORT of the coordinator; the farm says where the console is).
-    `rate` is the line rate in baud, also of a line behind a network; 0 where there is none or it is not
-    known. `tap_host` is the computer that listens, reached by ssh, if not this one: what the others name is
-    there then. ``auto`` is the one that the farm tells.
+    `rate` is the line rate in baud, also for a line behind a network; 0 for none or unknown. `tap_host` is
+    the computer that listens, over ssh, if not this one: the other values then refer to that computer.
+    ``auto`` is the one that the farm names.
     """
 
     kind: str = "serial"
@@ -53,7 +53,7 @@ class Console(Setting, frozen=True):
 class PowerSetting(Setting, frozen=True):
     """How the board is switched: commands (lists of words, run without a shell), or `by_hand`.
 
-    `off_s`: how long it stays off before a boot, so that capacitors and modules forget.
+    `off_s`: how long it stays off before a boot, so that capacitors discharge and modules lose their state.
     """
 
     on: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class PowerSetting(Setting, frozen=True):
 
 
 class RealBoard(Setting, frozen=True, kw_only=True):
-    """A board on a desk. `left` is how it is left at the end: ``on`` or ``off``."""
+    """A board on a desk. `left` is its state at the end: ``on`` or ``off``."""
 
     schema: int = SCHEMA
     name: str = "board"
@@ -76,10 +76,10 @@ class RealBoard(Setting, frozen=True, kw_only=True):
 
 
 def is_real(name: str) -> bool:
-    """Whether a `--board` means a real board: a short form, or a file that has a console. An emulated one
-    may be named with changes (`cubieboard:card=2x`).
+    """Whether a `--board` names a real board: a short form, or a file with a console. An emulated one may be
+    named with changes (`cubieboard:card=2x`).
 
-    Raises UserError for a file that cannot be read, and for a short form of no kind that there is.
+    Raises UserError for a file that cannot be read, and for a short form of an unknown kind.
     """
     if _SHORT.fullmatch(name):
         return True
@@ -90,7 +90,7 @@ def is_real(name: str) -> bool:
         return isinstance(read_toml(Path(name))[0].get("console"), dict)
     kind, colon, rest = name.partition(":")
     if "=" in rest:
-        # Changes of an emulated board, as no real one has them
+        # Changes of an emulated board; no real board has them
         raise unknown("board", kind, board_names())
     if colon:
         raise unknown("kind of console", kind, list(_KINDS))
@@ -98,10 +98,10 @@ def is_real(name: str) -> bool:
 
 
 def real_board(name: str, rate: int | None = None, host: str | None = None) -> RealBoard:
-    """The board that a short form or a file describes; `rate` says the line rate instead, and `host` which
-    computer listens.
+    """The board that a short form or a file describes; `rate` overrides the line rate, and `host` the
+    computer that listens.
 
-    Raises UserError when it describes none.
+    Raises UserError when it does not describe a board.
     """
     short = _SHORT.fullmatch(name)
     if short:
@@ -122,7 +122,7 @@ def real_board(name: str, rate: int | None = None, host: str | None = None) -> R
 
 
 def checked_host(host: str) -> str:
-    """The name of a computer, as ssh takes it. Raises UserError for what cannot be one."""
+    """The name of a computer, as ssh takes it. Raises UserError for an invalid name."""
     if not is_host(host):
         raise UserError(
             f"'{printable(host)}' is not a host name",
@@ -132,12 +132,12 @@ def checked_host(host: str) -> str:
 
 
 def is_host(host: str) -> bool:
-    """Whether this can be a computer's name."""
+    """Whether this is a valid name of a computer."""
     return bool(_HOST.fullmatch(host))
 
 
 def listening(console: Console) -> list[str]:
-    """What the listening process is told (tapper.py)."""
+    """The arguments of the listening process (tapper.py)."""
     if console.kind == "serial":
         return ["serial", console.port, str(console.rate)]
     if console.kind in ("tcp", "telnet", "rfc2217"):
@@ -149,7 +149,7 @@ def listening(console: Console) -> list[str]:
 
 
 def speaks_telnet(console: Console) -> bool:
-    """Whether telnet's own bytes are among what comes."""
+    """Whether the data include telnet's own bytes."""
     return console.kind in ("telnet", "rfc2217")
 
 
@@ -172,12 +172,12 @@ def _console(kind: str, where: str) -> Console:
 
 
 def _plain(text: str) -> str:
-    """A name for the board, made of what was said of its console."""
+    """A name for the board, made from the text that describes its console."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text.rpartition("/")[2]).strip("-")[:40] or "board"
 
 
 def _demands(board: RealBoard) -> Iterator[tuple[str, bool, str]]:
-    """(key, whether it is as it must be, what is expected there)."""
+    """(key, whether its value is valid, what is expected there)."""
     c, p = board.console, board.power
     yield "schema", board.schema == SCHEMA, f"{SCHEMA}, got {board.schema}"
     yield "console.kind", c.kind in _KINDS, f"one of {', '.join(_KINDS)}"

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from bootscope.core.settings import Setting
 
 POWER = "power"
-"""The name of the edge that is time zero: that of the board's supply."""
+"""The name of the edge that is time zero: the board's supply."""
 DEFAULT_RATE = 115200
 TAP = "pins.tap"
-"""What comes from a port is kept as a console's is."""
+"""A port's output is kept in the format of a console's."""
 FILE = "{file}"
-"""Stands in a command for the file that it is to write."""
+"""Placeholder in a command for its output file."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 _CHANNEL = re.compile(r"[^\s,=](?:[^,=\n]{0,58}[^\s,=])?")
 _SAMPLERATE = re.compile(r"[0-9]{1,12} ?[kKmMgG]?(?:[hH]z)?")
@@ -22,15 +22,15 @@ _KEPT = re.compile(r"pins\.[a-z0-9]{1,8}")
 
 
 class Edge(Setting, frozen=True):
-    """The milestones that a channel's first change to each level is; empty for none."""
+    """The milestones at a channel's first change to each level; empty for none."""
 
     high: str = ""
     low: str = ""
 
 
 class PinConsole(Setting, frozen=True):
-    """The channel on the board's transmit line: its console is read off it. `rate`, in baud, is the
-    console's own by default."""
+    """The channel on the board's transmit line, from which its console is read. `rate`, in baud, is the
+    console's by default."""
 
     channel: str
     rate: int = 0
@@ -38,13 +38,13 @@ class PinConsole(Setting, frozen=True):
 
 
 class Pins(Setting, frozen=True):
-    """Which analyser watches, and what its channels are.
+    """The analyser that watches, and the meaning of its channels.
 
-    `driver` (as sigrok calls it, with `:conn=...` where there are several), `samplerate` and `channels` (all
-    by default) make a command of sigrok-cli. `command` is one of your own, a list of words that is run
-    without a shell: ``{file}`` in it stands for the file that it is to write, and without that its output is
-    kept; a newline on its standard input ends it. The file is called `file`. `port` is the serial port of one
-    of the analysers that come with bootscope, at `rate` baud. A boot begins when something was written, or
+    `driver` (sigrok's name, with `:conn=...` where there are several), `samplerate` and `channels` (all by
+    default) make a command of sigrok-cli. `command` is one of your own, a list of words that is run without a
+    shell: ``{file}`` in it is replaced by the file to write, and without that its output is kept; a newline
+    on its standard input ends it. `file` is the name of the file. `port` is the serial port of one of the
+    analysers that come with bootscope, at `rate` baud. A boot begins once something has been written, or
     after `ready_s`.
     """
 
@@ -61,7 +61,7 @@ class Pins(Setting, frozen=True):
 
 
 def demands(pins: Pins, console_rate: int) -> Iterator[tuple[str, bool, str]]:
-    """(key, whether it is as it must be, what is expected there)."""
+    """(key, whether its value is valid, what is expected there)."""
     one = sum(map(bool, (pins.driver, pins.command, pins.port))) == 1
     yield "pins", one, "one of driver (a sigrok driver, such as fx2lafw), port and command"
     yield "pins.rate", 0 < pins.rate <= 10_000_000, "a line rate in baud"
@@ -82,7 +82,7 @@ def demands(pins: Pins, console_rate: int) -> Iterator[tuple[str, bool, str]]:
 
 
 def edge_names(pins: Pins) -> dict[str, tuple[str, int]]:
-    """Name -> channel and level, of each edge that has a name."""
+    """Name -> channel and level, of each named edge."""
     found = ((c, level, name) for c, e in pins.edges.items() for level, name in ((1, e.high), (0, e.low)))
     return {name: (channel, level) for channel, level, name in found if name}
 

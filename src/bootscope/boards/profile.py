@@ -26,20 +26,20 @@ from bootscope.loaders.registry import BUILT, LOADERS
 
 SCHEMA = 1
 MOST_CPUS = 64
-"""As many as the plugin tells apart."""
+"""The plugin's limit."""
 QUANTUM_NS = 1_000
-"""By how much the time of one of several CPUs may be ahead, where a profile says nothing."""
+"""By how much the time of one of several CPUs may be ahead, where a profile does not say."""
 MOST_QUANTUM_NS = 1_000_000
 UNSCALED_PPM = 1_000_000
-"""The scale of a CPU that needs for its instructions what the emulator gives it."""
+"""The scale of a CPU that is as fast as the emulator's."""
 
 
 class Qemu(Setting, frozen=True):
-    """How QEMU stands for the board. Everything here is part of a boot's identity.
+    """How QEMU emulates the board. Everything here is part of a boot's identity.
 
-    `cpu`: where it is not the machine's own. `quantum_ns`: by how much the time of one of several CPUs may be
-    ahead of that of others. A file need not say `idle`, `calls` and `user_code`: they follow
-    from the architecture and `ram`, the first address of the memory and the first behind it.
+    `cpu`: where it is not the machine's default. `quantum_ns`: by how much the time of one of several CPUs
+    may be ahead of the others'. A file need not contain `idle`, `calls` and `user_code`: they follow from the
+    architecture and `ram`, the first address of the memory and the first behind it.
     """
 
     machine: str
@@ -60,11 +60,11 @@ class Qemu(Setting, frozen=True):
 
 
 class Direct(Setting, frozen=True):
-    """How the emulator starts a kernel itself: `memory` is the first address of the memory that it puts it
-    into. `begins`: what the boot begins with then, and `addresses` where its programs start, as far as they
-    are not the board's. `disk`: where a disk of virtio's can be, for kernels without drivers for the board's
-    card. `image`: where the kernel's file is put, if it unpacks itself. `device_tree`: whether the image has
-    to bring one."""
+    """How the emulator starts a kernel itself: `memory` is the first address of the memory that it loads the
+    kernel into. `begins`: the program that the boot begins with then, and `addresses` where its programs
+    start, if not at the board's. `disk`: where a virtio disk can be, for kernels without drivers for the
+    board's card. `image`: where the kernel's file is loaded, if it unpacks itself. `device_tree`: whether the
+    image must contain one."""
 
     memory: int
     begins: str = "direct"
@@ -78,10 +78,10 @@ class Board(Setting, frozen=True, omit_defaults=True):
     """A board profile. `direct`: where a kernel can be started without a boot loader.
 
     `addresses`: where the programs of the boot loader and the kernel start running, before any MMU is on.
-    `cpu_scale_ppm`: how long the board's CPU needs for what the emulator's does in 1,000,000 ns.
-    `core`: the core profile whose caches and memory it has; without one an instruction takes one time.
-    `core_changes`: how its memory, caches or clock differ from that profile, as told to `what-if`.
-    `guest_clock`: what the emulated board's clock passes with: `instructions`, or the time of its `core`.
+    `cpu_scale_ppm`: the time in ns that the board's CPU needs for 1,000,000 ns of the emulator's. `core`: the
+    core profile whose caches and memory it has; without one all instructions take the same time.
+    `core_changes`: how its memory, caches or clock differ from that profile, in the words of `what-if`.
+    `guest_clock`: what drives the emulated board's clock: `instructions`, or the time of its `core`.
     """
 
     schema: int
@@ -105,7 +105,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
 
     @property
     def arch(self) -> Architecture:
-        """What its CPU is. Raises UserError for one that nobody has described."""
+        """The architecture of its CPU. Raises UserError for an unknown one."""
         if self.architecture not in ARCHITECTURES:
             raise unknown("architecture", self.architecture, list(ARCHITECTURES))
         return ARCHITECTURES[self.architecture]
@@ -117,7 +117,7 @@ class Board(Setting, frozen=True, omit_defaults=True):
 
     @property
     def boot_loader(self) -> Loader:
-        """What boots it. Raises UserError for one that nobody has described."""
+        """Its boot loader. Raises UserError for an unknown one."""
         if self.loader not in LOADERS:
             raise unknown("boot loader", self.loader, list(LOADERS))
         return LOADERS[self.loader]
@@ -153,9 +153,9 @@ def board_names() -> list[str]:
 
 def load_board(name: str) -> Board:
     """The board called `name`, or the one described in the file `name` when that ends in .toml; with changes
-    behind a colon, as `cubieboard:card=2x` (boards/changed.py).
+    after a colon, as in `cubieboard:card=2x` (boards/changed.py).
 
-    Raises UserError for an unknown name, a file that does not describe a board, or such a change.
+    Raises UserError for an unknown name, a file that does not describe a board, or an invalid change.
     """
     plain, changes = parted(name)
     path = find("board", plain, board_dir())
@@ -166,10 +166,10 @@ def load_board(name: str) -> Board:
 
 
 def _completed(q: Qemu, arch: Architecture) -> Qemu:
-    """With all that follows from something else, as recordings hold it."""
+    """With all derived values, as in recordings."""
     user_code = q.user_code
     if isinstance(q.ram, tuple) and not user_code:
-        # Below the kernel, and not where a boot loader runs, in memory as it is.
+        # Below the kernel, except identity-mapped memory, where a boot loader runs.
         user_code = (0, q.ram[0]), (q.ram[1], arch.kernel.first_address)
     idle, calls = q.idle or arch.idle, q.calls or arch.calls
     quantum_ns = q.quantum_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Android's sparse images to raw disks (AOSP system/core/libsparse/sparse_format.h)."""
+"""Converts Android's sparse images to raw disks (AOSP system/core/libsparse/sparse_format.h)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image is packed in: undone into a file of ours, with holes, or used as it is."""
+"""Containers of images: unpacked into a file of ours, with holes, or used in place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Unpack = Callable[[str, Volume, SparseFile], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Contained:
-    """The raw image as a volume, whose descriptor is the caller's to close; the `layers` that were undone,
+    """The raw image as a volume, whose descriptor the caller must close; the `layers` that were unpacked,
     from outside to inside, in words; doubts."""
 
     volume: Volume
@@ -46,9 +46,9 @@ class Contained:
 
 
 def raw(path: Path, name: str, folder: Path) -> Contained:
-    """The raw image in a file; what has to be unpacked goes to `folder`, one of ours.
+    """The raw image in a file; unpacked data goes to `folder`, one of ours.
 
-    Raises UserError for a container that is not read, and for a bomb.
+    Raises UserError for an unsupported container, and for a decompression bomb.
     """
     volume = opened(path, name)
     layers: list[str] = []
@@ -97,18 +97,18 @@ def _layer(name: str, volume: Volume) -> tuple[str, _Unpack] | None:
 
 
 def peek(head: bytes) -> bytes:
-    """What a file begins with whose head this is, unpacked where it is packed; what cannot be unpacked piece
-    by piece is left as it is."""
+    """The beginning of a file with this head, unpacked where it is packed; formats that cannot be unpacked
+    piece by piece are returned as they are."""
     kind = compression(head)
     if not kind:
         return head
-    with contextlib.suppress(Exception):  # damaged: said when it is read
+    with contextlib.suppress(Exception):  # damaged: reported when it is read
         return decompressor(kind).decompress(head, _CHUNK) or b""
     return b""
 
 
 def _stream(name: str, volume: Volume, out: SparseFile) -> tuple[str, ...]:
-    """Unpacks streams that follow each other."""
+    """Unpacks streams that follow one another."""
     kind = compression(volume.read(0, 16))
     tool, at, to = decompressor(kind), 0, 0
     try:

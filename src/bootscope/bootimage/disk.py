@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk image: its partitions, their file systems, what lies between them, and the files that matter for a
+"""A disk image: its partitions, their file systems, the gaps between them, and the files that matter for a
 boot."""
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from bootscope.loaders.in_images import Program
 
 MOST_FILE_BYTES = 384 << 20
 _SEARCHED_GAP, _SEARCHED_RAW, _SEARCHED_ALL = 64 << 20, 32 << 20, 256 << 20
-"""Up to how many bytes boot loaders are searched for: between partitions, in one, in all of an image."""
+"""How many bytes at most are searched for boot loaders: between partitions, in one, in a whole image."""
 _MOST_PARTITIONS = 64
 _AROUND = 2 << 20
-"""Bytes on both sides of a version text in which the rest of its program lies."""
+"""Bytes on both sides of a version text that should contain the rest of its program."""
 _MOST_LOADER_BYTES = 32 << 20
 _KERNEL_FOLDERS = ("/", "/boot/", "/EFI/Linux/", "/EFI/debian/", "/efi/", "/*/")
 _KERNELS = ("vmlinuz*", "vmlinux*", "Image*", "zImage*", "uImage*", "bzImage*", "fitImage*", "kernel*.img",
@@ -41,12 +41,13 @@ _LOADERS = (
 
 
 def look(found: Found, disk: Volume, name: str, label: str, folder: Path) -> Table:
-    """Looks at a disk image, or at an image of one file system; `label` is put before the names of its
-    volumes, `folder` is one of ours. Returns its table of partitions."""
+    """Examines a disk image, or an image of one file system; `label` prefixes the names of its volumes,
+    `folder` is one of ours. Returns its partition table."""
     table = partitions.read(disk)
     whole = probe.probe(disk)
     if whole and whole.kind != probe.FAT:
-        # The boot sector of a hybrid image has a table too; another file system has none in its first bytes.
+        # The boot sector of a hybrid image has a table, too; other file systems have none in their first
+        # bytes.
         table = table if whole.kind == "ISO 9660" else Table("")
     if whole and not table.partitions:
         _area(found, disk, None, name, f"{label}the whole image".strip(), folder)
@@ -66,7 +67,7 @@ def look(found: Found, disk: Volume, name: str, label: str, folder: Path) -> Tab
 
 
 def _gaps(disk: Volume, table: Table) -> Iterator[tuple[int, int]]:
-    """(from, to) of what no partition covers."""
+    """(from, to) of the gaps between partitions."""
     at = 0
     for part in table.partitions:
         if part.type == "extended":
@@ -79,7 +80,7 @@ def _gaps(disk: Volume, table: Table) -> Iterator[tuple[int, int]]:
 
 
 def _search(found: Found, volume: Volume, place: Place, most: int) -> None:
-    """Boot loaders by their texts in a stretch without a file system."""
+    """Finds boot loaders by their texts in a range without a file system."""
     seen: set[tuple[str, str]] = set()
     most = max(0, min(most, _SEARCHED_ALL - found.searched_bytes))
     found.searched_bytes += min(most, volume.size_bytes)
@@ -109,7 +110,7 @@ def _area(found: Found, volume: Volume, part: Partition | None, name: str, label
 
 
 def _raw(found: Found, volume: Volume, label: str) -> None:
-    """A partition without a file system: a kernel or a package as it is, or boot loaders."""
+    """A partition without a file system: a raw kernel or package, or boot loaders."""
     head = volume.read(0, 0x4000)
     if kernel_file.begins(head[:0x260]) or head.startswith(b"\xd0\x0d\xfe\xed") or packed.kind(head):
         data = volume.read(0, min(volume.size_bytes, MOST_FILE_BYTES))
@@ -118,7 +119,7 @@ def _raw(found: Found, volume: Volume, label: str) -> None:
 
 
 def look_into(found: Found, files: Files, label: str) -> None:
-    """What matters for a boot in the files of a volume of that name."""
+    """Finds what matters for a boot in the files of the volume `label`."""
     entries = [Entry(label, entry) for entry in menus.entries(files)]
     found.entries += entries
     described = root.describe(files, Place(label))
@@ -134,7 +135,7 @@ def look_into(found: Found, files: Files, label: str) -> None:
 
 
 def _named(files: Files, entries: list[Entry]) -> Iterator[FileEntry]:
-    """Files by the names that kernels and the like have, and those that menus name."""
+    """Files with the names that kernels and the like have, and those that menus name."""
     for entry in entries:
         for name in (entry.menu.kernel, *entry.menu.initramfs, entry.menu.device_tree):
             for path in (name, f"{entry.menu.path.rpartition('/')[0]}/{name}", f"/boot/{name}"):
@@ -168,7 +169,7 @@ def _file(found: Found, file: FileEntry, label: str) -> None:
 
 
 def may_be(head: bytes) -> bool:
-    """Whether it may be a kernel, a package, a device tree, an initramfs, or one of them packed as a
+    """Whether it may be a kernel, a package, a device tree, an initramfs, or one of them compressed as a
     whole."""
     if kernel_file.begins(head[:0x260]):
         return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FAT12, FAT16 and FAT32 with long names, by offsets (Microsoft's FAT specification, fatgen103).
 
-Read here: mtools prints its lists for people, and takes names as patterns only.
+Read here because mtools prints listings for people, and takes names only as patterns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Fat:
         self._folders: dict[str, int] = {"/": self._first}
 
     def folder(self, path: str) -> dict[str, Entry]:
-        """The files in a folder by name, a path that :meth:`folder` told of before; none for any other."""
+        """The files in a folder by name; `path` is one that :meth:`folder` has returned before, any other has
+        none."""
         start = self._folders.get(path)
         if start is None:
             return {}
@@ -81,7 +82,7 @@ class Fat:
         return b"".join(parts)
 
     def _chain(self, start: int, most: int) -> Iterator[int]:
-        """The clusters of a file, at most as many as it needs: a chain that goes in a circle ends there."""
+        """The clusters of a file, at most as many as it needs, so a circular chain ends, too."""
         cluster = start
         for _ in range(min(most, self._clusters)):
             if not 2 <= cluster < self._clusters + 2:
@@ -119,7 +120,7 @@ def _rows(data: bytes) -> Iterator[tuple[str, int, int, int]]:
 
 
 def _short(row: bytes) -> str:
-    """A name of eight and three characters; two bits say which halves were written in small letters."""
+    """A name in 8.3 form; two bits say which parts were written in lower case."""
     stem, ending = (row[a:b].decode("cp437").rstrip() for a, b in ((0, 8), (8, 11)))
     stem, ending = (stem.lower() if row[12] & 8 else stem), (ending.lower() if row[12] & 16 else ending)
     return f"{stem}.{ending}" if ending else stem

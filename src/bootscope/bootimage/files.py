@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in an image, whatever holds them: found by path, through links, never outside.
+"""Files in an image, whatever contains them: found by path, through links, never outside.
 
-A path begins with a slash and is untrusted text. Links are followed within the image, a bounded number of
+A path begins with a slash and is untrusted text. Links are followed within the image, a limited number of
 times.
 """
 
@@ -25,8 +25,8 @@ _MOST_FOUND = 2000
 
 
 class Holder(Protocol):
-    """What holds files. `folder` gives the entries of a folder by name, none for what is no folder; paths are
-    asked for from the top down."""
+    """Something that contains files. `folder` returns the entries of a folder by name, none for anything
+    else; parents are requested before their children."""
 
     kind: str
 
@@ -34,7 +34,7 @@ class Holder(Protocol):
 
 
 class Listed:
-    """A holder whose files are all known: of an archive, of a SquashFS."""
+    """A holder whose files are all known: an archive, or a SquashFS."""
 
     def __init__(self, kind: str, entries: Iterable[Entry]) -> None:
         self.kind = kind
@@ -50,7 +50,7 @@ class Listed:
                 self._folders[above or "/"][name] = entry
 
     def _made(self, path: str) -> None:
-        """Folders that an archive does not name are there all the same."""
+        """Adds folders that an archive implies without listing them."""
         while path not in self._folders:
             self._folders[path] = {}
             above, _, name = path.rpartition("/")
@@ -63,7 +63,7 @@ class Listed:
 
 
 class Ext:
-    """A holder of ext2, ext3 and ext4, a folder at a time."""
+    """A holder for ext2, ext3 and ext4 that reads one folder at a time."""
 
     def __init__(self, kind: str, image: ExtImage) -> None:
         self.kind, self._image = kind, image
@@ -90,7 +90,7 @@ class Ext:
 
 
 class OnDisk:
-    """A holder that is a folder of this machine. Nothing outside of it is read."""
+    """A holder that is a folder of this computer. Nothing outside it is read."""
 
     kind = "folder"
 
@@ -127,7 +127,7 @@ def _of_item(item: os.DirEntry[str], path: str) -> Entry:
 
 
 class Files:
-    """The files of a holder, by path; what was asked for is remembered."""
+    """The files of a holder, by path; results are cached."""
 
     def __init__(self, holder: Holder) -> None:
         self._holder = holder
@@ -135,11 +135,11 @@ class Files:
 
     @property
     def kind(self) -> str:
-        """What holds them, in words."""
+        """What contains them, in words."""
         return self._holder.kind
 
     def folder(self, path: str) -> dict[str, Entry]:
-        """The entries of a folder by name; none for what is none."""
+        """The entries of a folder by name; none for anything else."""
         entry = self.find(path)
         if entry is None or entry.kind != FOLDER:
             return {}
@@ -148,7 +148,7 @@ class Files:
         return self._known[entry.path]
 
     def find(self, path: str) -> Entry | None:
-        """What a path leads to, through links; None where it leads nowhere, or in a circle."""
+        """The target of a path, through links; None where it does not exist, or links form a circle."""
         return self._find([part for part in path.split("/") if part not in ("", ".")], _MOST_LINKS)
 
     def _find(self, parts: list[str], links: int) -> Entry | None:
@@ -175,23 +175,23 @@ class Files:
         return here
 
     def _other_case(self, folder: str, name: str) -> Entry | None:
-        """FAT does not tell small letters from large ones."""
+        """FAT ignores case."""
         if self.kind != "FAT":
             return None
         return next((e for n, e in self._known[folder].items() if n.lower() == name.lower()), None)
 
     def read(self, path: str, most: int) -> bytes | None:
-        """The first bytes of a file; None where there is none."""
+        """The first bytes of a file; None where it does not exist."""
         entry = self.find(path)
         return entry.read(most) if entry and entry.kind == FILE else None
 
     def text(self, path: str, most: int = 256 << 10) -> str | None:
-        """A text file, up to `most` bytes; None where there is none."""
+        """A text file, up to `most` bytes; None where it does not exist."""
         data = self.read(path, most)
         return None if data is None else data.decode("utf-8", "backslashreplace")
 
     def matching(self, pattern: str) -> Iterator[Entry]:
-        """The files whose path matches, name by name, sorted, with what links lead to."""
+        """The files whose path matches, component by component, sorted; links are followed."""
         paths = ["/"]
         for part in _parts(pattern):
             paths = [f"{p.rstrip('/')}/{name}" for p in paths for name in self._names(p, part)][:_MOST_FOUND]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of images: of Yocto's deploy, Buildroot's output/images, an OpenWrt build, or one that holds
-images.
+"""A folder of images: Yocto's deploy, Buildroot's output/images, an OpenWrt build, or any folder with images.
 
-Links are followed within the folder only, and what several names lead to is looked at once.
+Links are followed within the folder only, and a file with several names is examined once.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ _DISKS = (".wic", ".img", ".sdcard", ".qcow2", ".hddimg", ".iso", ".simg")
 
 @dataclass(frozen=True)
 class Build:
-    """The files to look at, those that matter most first; what made them, in words; the command line that the
-    build tells of. `unstripped`: programs and folders of such, as they were before they were stripped for the
-    root file system. `unsure` are names of files that may well be something else."""
+    """The files to examine, the most important first; what made them, in words; the command line from the
+    build. `unstripped`: programs before they were stripped for the root file system, and folders of such
+    programs. `unsure`: names of files that may be something else."""
 
     kind: str
     root: Path
@@ -65,21 +64,21 @@ class Build:
     notes: tuple[str, ...] = ()
 
     def relative(self, path: Path) -> str:
-        """A file's path from the folder."""
+        """A file's path relative to the folder."""
         return os.path.relpath(path, self.root)
 
     def beside(self, files: Files) -> Beside:
-        """What may tell more of its kernel and programs; `files`: those of the folder."""
+        """Further sources about its kernel and programs; `files`: those of the folder."""
         return Beside((files,), self.vmlinux, self.maps, self.configs, self.unstripped)
 
     def looked_at(self) -> str:
-        """The files in a row, for errors."""
+        """The names of the files in a list, for errors."""
         return printable(in_a_row([self.relative(path) for path in self.files], 6)) or "nothing"
 
 
 def listed(folder: Path, machine: str) -> Build:
     """The files of a folder. Raises UserError where a build has several machines and none is chosen, and for
-    a folder that has none."""
+    a folder without files."""
     parts = _parts(folder, machine)
     if parts is None:
         return _flat(folder.resolve(), "folder of images")
@@ -108,7 +107,7 @@ def listed(folder: Path, machine: str) -> Build:
 
 
 def _beside_kernel(found: Parts, pattern: str) -> list[Path]:
-    """Files of a name that lie where the kernel image lies: builds may deploy its symbols, too."""
+    """Files of that name beside the kernel image: builds may deploy its symbols, too."""
     folders = dict.fromkeys(plain_prefix(found.look, p.parent) for p in found.paths.get("kernel-image", ()))
     every = [path for folder in folders for path in found.look.all(f"{folder}{pattern}")]
     return [path for path in every if pattern != "vmlinux*" or _is_elf(path)]
@@ -129,7 +128,7 @@ def _parts(folder: Path, machine: str) -> tuple[str, Path, Parts] | None:
 
 
 def _flat(root: Path, kind: str) -> Build:
-    """The files in a folder itself, and in the folders right below it."""
+    """The files in a folder, and in its immediate subfolders."""
     notes: list[str] = []
     seen: dict[Path, Path] = {}
     for path in _paths(root, notes):
@@ -142,7 +141,7 @@ def _flat(root: Path, kind: str) -> Build:
         if not real.is_relative_to(root):
             notes.append(f"{printable(path.name)} is a link that leads out of the folder: not followed")
         elif stat.S_ISREG(mode) and not path.name.startswith(".") and real.stat().st_size:
-            # The shorter name is the link that a build means; the other has a date in it.
+            # The shorter name is the link for users; the other contains a date.
             seen[real] = min((seen.get(real, path), path), key=lambda p: len(p.name))
     vmlinux = tuple(p for p in seen.values() if p.name.startswith("vmlinux") and _is_elf(p))
     maps = tuple(p for p in seen.values() if p.name.startswith("System.map"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found so far in images, files and folders: the records, and how to read again what they are of."""
+"""What has been found in images, files and folders: the records, and how to read their contents again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_KERNELS, MOST_TREES = 12, 400
 _FDT = b"\xd0\x0d\xfe\xed"
 _UIMAGE_TYPE_AT = 30
 VARIABLES = ("bootcmd", "bootargs", "bootdelay", "boot_targets", "fdtfile")
-"""Variables of U-Boot's environment that tell how it boots."""
+"""Variables of U-Boot's environment that determine how it boots."""
 _MOST_TEXT = 4096
 
 Reader = Callable[[], bytes]
@@ -42,8 +42,8 @@ Reader = Callable[[], bytes]
 
 @dataclass
 class Found:
-    """Collects. `environment`: the variables that a U-Boot was built with; `raw`: place -> the bytes of what
-    lies there; `opened`: kernels by their place, wrapped."""
+    """Collects results. `environment`: the variables that a U-Boot was built with; `raw`: place -> the bytes
+    there; `opened`: kernels by their place, with their wrappers."""
 
     areas: list[Area] = field(default_factory=list)
     loaders: list[Loader] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Found:
     pending: list[tuple[KernelFile, Place]] = field(default_factory=list)
 
     def add_loader(self, program: Program, place: Place, data: bytes) -> None:
-        """Takes a boot loader, and the environment of a U-Boot's from the data that it lies in."""
+        """Adds a boot loader, and for a U-Boot the environment in the data around it."""
         self.loaders.append(Loader(program, place))
         if program.what == in_images.UBOOT and not self.environment:
             variables = default_environment(data)
@@ -70,13 +70,13 @@ class Found:
             }
 
     def note(self, text: str) -> None:
-        """Tells something once."""
+        """Notes something once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def add(self, data: bytes, place: Place, read: Reader) -> bool:
-        """Takes data that may be a kernel, a package of them, a device tree or an initramfs; whether it
-        is."""
+        """Adds data that may be a kernel, a package of them, a device tree or an initramfs; returns whether
+        it is."""
         try:
             return (
                 self._fit(data, place, read) or self._efi(data, place, read) or self._one(data, place, read)
@@ -174,18 +174,18 @@ class Found:
         return True
 
     def beside_all(self) -> Beside:
-        """All that may lie beside a kernel."""
+        """All possible sources about a kernel."""
         return replace(self.beside, files=(*self.beside.files, *self.files.values()))
 
     def finish(self) -> None:
-        """Describes the kernels, now that all that lies beside them is known."""
+        """Describes the kernels, once all sources about them are known."""
         beside = self.beside_all()
         self.kernels += [kernels.describe(kernel, place, beside) for kernel, place in self.pending]
         self.pending.clear()
 
 
 def _uki_entry(place: Place, words: str, release: bytes) -> Entry:
-    """The menu entry that a unified kernel image is."""
+    """The menu entry for a unified kernel image."""
     lines = release.decode("utf-8", "backslashreplace").splitlines()
     title = next((x.partition("=")[2].strip("\"'\0") for x in lines if x.startswith("PRETTY_NAME=")), "")
     return Entry(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of an image that boot, as files: for an emulator that is given a kernel directly, or for a look
-at them.
+"""The bootable parts of an image as files: for an emulator that is given a kernel directly, or for
+inspection.
 
-Their names are ours, whatever they are called in the image.
+Their names are fixed, whatever they are called in the image.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ KERNEL, INITRAMFS, DEVICE_TREE, SYMBOLS, CONFIG, WORDS = (
 
 @dataclass(frozen=True)
 class BootFiles:
-    """The files that were written; None for what the image does not have, or where nothing says which of
-    several boots. `kernel` is as it lies in the image, with its compression."""
+    """The files that were written; None for what the image lacks, or where it is unknown which of several
+    boots. `kernel` is as in the image, with its compression."""
 
     kernel: Path | None
     initramfs: Path | None
@@ -33,15 +33,15 @@ class BootFiles:
 
     @property
     def written(self) -> list[Path]:
-        """All of them."""
+        """All files that were written."""
         every = (self.kernel, self.initramfs, self.device_tree, self.symbols, self.config, self.command_line)
         return [path for path in every if path]
 
 
 def write(image: Image, folder: Path) -> BootFiles:
-    """Writes them to a folder, which is made where it is not there.
+    """Writes them to a folder, which is created if necessary.
 
-    Raises UserError where one of the files is there already, or cannot be written.
+    Raises UserError where one of the files exists already, or cannot be written.
     """
     known = image.understood
     kernel, chosen = image.kernel(), image.chosen()

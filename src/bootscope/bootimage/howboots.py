@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an image boots: the steps from the boot ROM to init, each with what tells so, and the boards that fit.
+"""How an image boots: the steps from the boot ROM to init, each with its evidence, and the boards that fit.
 
-What is only likely is marked so: an image does not say which boot loader its board runs, or what a user
-chooses.
+Steps that are only likely are marked so: an image does not say which boot loader its board runs, or what a
+user chooses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from bootscope.loaders import in_images
 
 
 def chosen_entry(found: Found) -> Entry | None:
-    """The menu entry that boots without a choice: the one a file marks so, else the first."""
+    """The menu entry that boots by default: the one that its file marks as such, else the first."""
     marked = [entry for entry in found.entries if entry.menu.chosen]
     return next(iter(marked or found.entries), None)
 
 
 def chosen_kernel(found: Found) -> Kernel | None:
-    """The kernel that boots: the one that the chosen entry names, else the only one, or the first of a
-    FIT."""
+    """The kernel that boots: the one in the chosen entry, else the only one, or the first of a FIT."""
     entry = chosen_entry(found)
     if entry and entry.menu.kernel:
         name = entry.menu.kernel.rpartition("/")[2]
@@ -39,12 +38,12 @@ def chosen_kernel(found: Found) -> Kernel | None:
 
 
 def _stem(path: str) -> str:
-    """The last name of a path, without the part of a package."""
+    """The last component of a path, without the part of a package."""
     return path.rpartition("/")[2].partition(":")[0]
 
 
 def architecture(found: Found) -> str:
-    """What the image is for; empty where nothing tells it, or where its parts contradict each other."""
+    """The image's architecture; empty where unknown, or where its parts contradict one another."""
     kernel = chosen_kernel(found)
     if kernel and kernel.architecture:
         return kernel.architecture
@@ -54,7 +53,7 @@ def architecture(found: Found) -> str:
 
 
 def command_line(found: Found) -> tuple[str, str]:
-    """(what the kernel is given, from where); empty texts where nothing tells it."""
+    """(the kernel's command line, its source); empty texts where it is unknown."""
     entry, kernel = chosen_entry(found), chosen_kernel(found)
     if entry and entry.menu.command_line:
         return entry.menu.command_line, f"{entry.menu.path} ({entry.menu.kind})"
@@ -70,7 +69,7 @@ def command_line(found: Found) -> tuple[str, str]:
 
 
 def steps(found: Found) -> list[Step]:
-    """The boot in steps."""
+    """The steps of the boot."""
     made = [*_first_stages(found), *_loaders(found)]
     entry, kernel = chosen_entry(found), chosen_kernel(found)
     if entry:
@@ -131,8 +130,8 @@ def _initramfs(found: Found) -> Step | None:
 
 
 def chosen_initramfs(found: Found) -> Initramfs | None:
-    """The initramfs that the kernel is given: the one that the chosen entry names, else the one in the same
-    package, else the only one."""
+    """The kernel's initramfs: the one in the chosen entry, else the one in the same package, else the only
+    one."""
     entry = chosen_entry(found)
     names = {name.rpartition("/")[2] for name in entry.menu.initramfs} if entry else set()
     named = [one for one in found.initramfs if _stem(one.place.path) in names]
@@ -142,8 +141,8 @@ def chosen_initramfs(found: Found) -> Initramfs | None:
 
 
 def chosen_device_tree(found: Found) -> DeviceTree | None:
-    """The device tree that the kernel is given: the one that the chosen entry names, else the one in the
-    package of the kernel, else the only one."""
+    """The kernel's device tree: the one in the chosen entry, else the one in the kernel's package, else the
+    only one."""
     entry, kernel = chosen_entry(found), chosen_kernel(found)
     name = entry.menu.device_tree.rpartition("/")[2] if entry else ""
     named = [tree for tree in found.device_trees if name and _stem(tree.place.path) == name]
@@ -168,7 +167,7 @@ def _init_why(found: Found, root: Root) -> str:
 
 
 def boards(found: Found) -> list[Fit]:
-    """Which boards of bootscope's can boot it, by architecture."""
+    """Which of bootscope's boards can boot it, by architecture."""
     wanted = architecture(found)
     made: list[Fit] = []
     for name in board_names():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an initramfs is: archives after each other, each packed in its own way, and what the kernel starts of
-it.
+"""The format of an initramfs: archives one after another, each with its own compression, and what the kernel
+starts from it.
 
 Source: Linux Documentation/driver-api/early-userspace/buffer-format.rst;
 Documentation/arch/x86/microcode.rst.
@@ -21,7 +21,7 @@ from bootscope.readers.unpack import Budget, decompressor
 
 MOST_BYTES = 512 << 20
 HEADER, HEADER_BYTES = b"\x27\x05\x19\x56", 64
-"""What a boot loader may have before it (uImage)."""
+"""A boot loader's header that may precede it (uImage)."""
 _MOST_PARTS = 16
 _FILLED = re.compile(rb"[^\0]")
 _MICROCODE = "/kernel/x86/microcode/"
@@ -30,7 +30,7 @@ _CHUNK, _OUT = 1 << 20, 4 << 20
 
 @dataclass(frozen=True)
 class Opened:
-    """Its archives, all of their files together, and doubts."""
+    """Its archives, the files of all of them, and doubts."""
 
     parts: tuple[InitramfsPart, ...]
     files: Files
@@ -38,7 +38,8 @@ class Opened:
 
 
 def opened(name: str, data: bytes) -> Opened | None:
-    """The archives in some data; None for what is no initramfs. Raises UserError for a bomb."""
+    """The archives in data; None for data that is not an initramfs. Raises UserError for a decompression
+    bomb."""
     budget = Budget(MOST_BYTES)
     parts: list[InitramfsPart] = []
     entries: dict[str, Entry] = {}
@@ -67,8 +68,8 @@ def opened(name: str, data: bytes) -> Opened | None:
 
 
 def pieces(name: str, data: bytes) -> list[tuple[str, bytes, bytes]]:
-    """The archives of an initramfs as (compression, the bytes as they lie there, unpacked bytes); empty for
-    what is none. Raises UserError for a bomb, and for what follows its archives and is none."""
+    """The archives of an initramfs as (compression, the bytes as stored, unpacked bytes); empty for anything
+    else. Raises UserError for a decompression bomb, and for trailing data that is not an archive."""
     budget = Budget(MOST_BYTES)
     found: list[tuple[str, bytes, bytes]] = []
     at = 0
@@ -106,7 +107,7 @@ def _part(
 
 
 def _unpacked(name: str, data: bytes, at: int, budget: Budget) -> tuple[bytes, int, str]:
-    """What compressed data at a place hold, where they end, their compression; nothing where there are
+    """(unpacked data, end offset, compression) of the compressed data at an offset; empty where there are
     none."""
     kind = packed.kind(data[at : at + 64])
     if not kind:
@@ -125,6 +126,6 @@ def _unpacked(name: str, data: bytes, at: int, budget: Budget) -> tuple[bytes, i
             parts.append(part)
     except UserError:
         raise
-    except Exception:  # damaged: what came before is whole; zstd's error has no name that is always there
+    except Exception:  # damaged: what came before is whole; zstd's error class does not always exist
         return b"".join(parts), len(data), kind
     return b"".join(parts), place - len(tool.unused_data), kind

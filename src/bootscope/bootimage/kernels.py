@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel of an image, described."""
+"""Describes a kernel of an image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONFIG_OF, _HEAD = re.compile(r"^# Linux/\S+ (\S+) Kernel Configuration$", re.M
 
 
 def describe(kernel: KernelFile, place: Place, beside: Beside) -> Kernel:
-    """What is known of a kernel; its symbols are counted, not kept."""
+    """The record of a kernel; its symbols are counted, not kept."""
     build_id = kernel_says.build_id(kernel)
     where, config = configuration(kernel, beside)
     values = parse_config(config) if config else {}
@@ -44,14 +44,14 @@ def describe(kernel: KernelFile, place: Place, beside: Beside) -> Kernel:
 
 
 def configuration(kernel: KernelFile, beside: Beside) -> tuple[str, str]:
-    """(where it is in words, the text) of the kernel's configuration; empty texts where there is none."""
+    """(where it is in words, the text) of the kernel's configuration; empty texts where it is not found."""
     inside = kernel_says.configuration(kernel)
     if inside:
         return "in the kernel (CONFIG_IKCONFIG)", inside
     for file in beside.configs if kernel.version else ():
         found = file.read_bytes()[:_MOST_CONFIG_BYTES].decode("utf-8", "replace") if file.is_file() else ""
         told = _CONFIG_OF.search(found[:_HEAD])
-        # What CONFIG_LOCALVERSION and others add is behind the version that the file tells.
+        # CONFIG_LOCALVERSION and others append to the version that the file contains.
         if told and re.match(rf"{re.escape(told[1])}(?![\d.])", kernel.version):
             return str(file), found
     for one in beside.files if kernel.version else ():
@@ -63,7 +63,7 @@ def configuration(kernel: KernelFile, beside: Beside) -> tuple[str, str]:
 
 
 def device_tree(data: bytes, place: Place) -> DeviceTree | None:
-    """A device tree; None for what is none, or is damaged."""
+    """A device tree; None for data that is not one, or is damaged."""
     try:
         root = parse(data)
     except (BadTree, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a boot loader's files tell it to start: kernel, initramfs, device tree and command line.
+"""What a boot loader's files make it start: kernel, initramfs, device tree and command line.
 
 Sources: U-Boot doc/develop/distro.rst (extlinux.conf, boot.scr), the Boot Loader Specification of the UAPI
 group (loader/entries), the manuals of GRUB and of Raspberry Pi's firmware (config.txt, cmdline.txt).
@@ -31,8 +31,8 @@ _FOLDERS = ("/", "/boot/", "/efi/", "/boot/efi/")
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """What one entry starts. `kind` says of which form the file at `path` is; texts as they stand there, the
-    empty text for what it does not say. `chosen` where the file says that it is the one without a choice."""
+    """What one entry starts. `kind` is the format of the file at `path`; texts are as in the file, empty for
+    what it does not say. `chosen`: the file marks it as the default."""
 
     kind: str
     path: str
@@ -45,7 +45,7 @@ class MenuEntry:
 
 
 def entries(files: Files) -> list[MenuEntry]:
-    """All entries of a file system, those of a file in its order."""
+    """All entries of a file system; those of one file in its order."""
     found: list[MenuEntry] = []
     for reader, patterns in _READERS:
         for folder in _FOLDERS:
@@ -64,7 +64,7 @@ def _text(data: bytes) -> str:
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """(key in small letters, value) of lines; comments and empty ones are left out."""
+    """(key in lower case, value) of lines; without comments and empty lines."""
     for line in text.splitlines():
         key, _, value = line.strip().replace("\t", " ").partition(" ")
         if key and not key.startswith("#"):
@@ -72,7 +72,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _first(said: dict[str, str], *keys: str) -> str:
-    """The value of the first of these keys that is there."""
+    """The value of the first of these keys that exists."""
     return next((said[key] for key in keys if said.get(key)), "")
 
 
@@ -117,7 +117,7 @@ _GRUB_OTHER = re.compile(r"^\s*(initrd|initrd16|initrdefi|devicetree)\s+(.+)$")
 
 
 def _grub(path: str, data: bytes, files: Files, folder: str) -> Iterator[MenuEntry]:
-    """Each `linux` line; what variables and conditions make of it, only the boot loader knows."""
+    """Each `linux` line; only the boot loader knows the effect of variables and conditions."""
     title, found = "", list[MenuEntry]()
     for line in _text(data).replace("\\\n", " ").splitlines():
         entry, linux, other = _GRUB_ENTRY.match(line), _GRUB_LINUX.match(line), _GRUB_OTHER.match(line)
@@ -136,7 +136,7 @@ def _grub(path: str, data: bytes, files: Files, folder: str) -> Iterator[MenuEnt
 
 
 def _script(path: str, data: bytes, files: Files, folder: str) -> Iterator[MenuEntry]:
-    """A script of U-Boot's: what it loads last, and the command line where variables leave it known."""
+    """A script of U-Boot: what it loads last, and the command line unless variables hide it."""
     text = script_of_image(data)
     if text is None:
         return
@@ -154,7 +154,7 @@ _LOADS = ("load", "fatload", "ext2load", "ext4load", "sqfsload", "btrload")
 
 
 def _loaded(loads: dict[str, str], words: list[str], place: int) -> str:
-    """The file that was loaded to the address which a word of the command names."""
+    """The file that was loaded to the address in a word of the command."""
     address = words[place].partition(":")[0].lower() if len(words) > place else ""
     return loads.get(address, "")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a volume's file system, through the tool or reader that knows it. Nothing is mounted."""
+"""The files of a volume's file system, through the tool or reader for its kind. Nothing is mounted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.bootimage.volume import Volume
 from bootscope.core.errors import BootscopeError, UserError
 
 READ = (*probe.EXT, probe.FAT, probe.SQUASHFS)
-"""The kinds whose files can be looked at."""
+"""The kinds whose files can be read."""
 _HINTS = {
     probe.ENCRYPTED: "it is encrypted: nothing of it can be read without its key",
     "UBI": "UBI is recognised only: give the file system in it (ubireader or the build's own rootfs image)",
@@ -24,7 +24,7 @@ _HINTS = {
 
 
 def files_of(volume: Volume, found: FileSystem, name: str, folder: Path) -> tuple[Files | None, str]:
-    """The files, or None and why there are none to be had; `folder` is one of ours."""
+    """The files, or None and why they cannot be read; `folder` is one of ours."""
     if found.kind not in READ:
         return None, _HINTS.get(found.kind, f"{found.kind} is recognised; its files are not read")
     try:
@@ -39,7 +39,7 @@ def files_of(volume: Volume, found: FileSystem, name: str, folder: Path) -> tupl
 def _holder(volume: Volume, found: FileSystem, name: str, folder: Path) -> Ext | Fat | Listed:
     if found.kind == probe.FAT:
         return Fat(volume)
-    # Tools are given a link of ours: a name of the user's may look like an option or a pattern.
+    # Tools get a link of ours: a user's file name may look like an option or a pattern.
     link = folder / f"volume-{volume.offset_bytes}"
     if not link.is_symlink():
         link.symlink_to(volume.path.resolve())

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition tables: MBR with its extended partitions, GPT with its copy at the end, and what is wrong with
-them.
+"""Partition tables: MBR with extended partitions, GPT with its backup at the end, and their errors.
 
 Sources: the UEFI specification, 5.2 (MBR) and 5.3 (GPT); the Discoverable Partitions Specification of the
-UAPI group for the types that systemd knows.
+UAPI group for systemd's partition types.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _GPT_TYPES = {
 
 @dataclass(frozen=True)
 class Partition:
-    """A stretch of a disk. `type` is what the table calls it, in words; `notes` what is wrong with it."""
+    """A range of a disk. `type` is its type in the table, in words; `notes` are its errors."""
 
     number: int
     start_bytes: int
@@ -61,8 +60,8 @@ class Partition:
 
 @dataclass(frozen=True)
 class Table:
-    """The partitions of a disk, by where they begin; `kind` is `gpt`, `mbr` or empty for a disk without a
-    table. `notes` are what is wrong with it."""
+    """The partitions of a disk, by start; `kind` is `gpt`, `mbr` or empty for a disk without a table. `notes`
+    are its errors."""
 
     kind: str
     partitions: tuple[Partition, ...] = ()
@@ -70,7 +69,7 @@ class Table:
 
 
 def read(disk: Volume) -> Table:
-    """The table of a disk."""
+    """The partition table of a disk."""
     first = disk.read(0, SECTOR_BYTES)
     rows = _rows(first) if first[510:512] == _SIGNATURE else []
     protective = any(kind == _PROTECTIVE for _, kind, _, _ in rows)
@@ -88,13 +87,13 @@ def read(disk: Volume) -> Table:
 
 
 def _rows(sector: bytes) -> list[tuple[bool, int, int, int]]:
-    """(bootable, type, first sector, sectors) of the four rows that are in use."""
+    """(bootable, type, first sector, sectors) of the used rows, of four."""
     found = (_MBR_ROW.unpack_from(sector, _MBR_AT + n * _MBR_ROW.size) for n in range(4))
     return [(row[0], row[2], row[4], row[5]) if row[5] else (False, 0, 0, 0) for row in found]
 
 
 def _plausible(sector: bytes, rows: list[tuple[bool, int, int, int]]) -> bool:
-    """Whether this is a table: the boot sector of a FAT ends with the same two bytes."""
+    """Whether this is a partition table: the boot sector of a FAT ends with the same two bytes."""
     states = {sector[_MBR_AT + n * _MBR_ROW.size] for n in range(4)} if len(sector) == SECTOR_BYTES else {1}
     return bool(states <= {0, 0x80}) and any(kind for _, kind, _, _ in rows)
 
@@ -156,7 +155,7 @@ def _gpt(disk: Volume) -> Table | None:
 
 
 def _copy(disk: Volume, at: int) -> tuple[list[Partition] | None, str]:
-    """The partitions of one copy; None and why where it is not valid."""
+    """The partitions of one copy; None and the reason where it is invalid."""
     sector = disk.read(at, SECTOR_BYTES)
     if len(sector) < SECTOR_BYTES or not sector.startswith(_GPT):
         return None, "it is not there"
@@ -188,7 +187,7 @@ def _of_entry(number: int, row: bytes) -> Partition:
 
 
 def _checked(disk: Volume, table: Table) -> Table:
-    """The table with what contradicts it, by where partitions begin."""
+    """The table with its contradictions noted, its partitions sorted by start."""
     found: list[Partition] = []
     reached, before = 0, 0
     for part in sorted(table.partitions, key=lambda p: (p.start_bytes, -p.size_bytes)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which file system a volume holds, by its superblock: its label, its identifier, how large it says it is.
+"""Which file system a volume contains, from its superblock: label, identifier, and the size stated there.
 
-Sources: Linux include/uapi/linux/magic.h and the headers of each file system, util-linux libblkid for where
-magics stand, mtd-utils ubi-media.h and ubifs-media.h, cryptsetup's on-disk formats of LUKS.
+Sources: Linux include/uapi/linux/magic.h and the headers of each file system, util-linux libblkid for the
+offsets of magics, mtd-utils ubi-media.h and ubifs-media.h, cryptsetup's on-disk formats of LUKS.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _MOST_TEXT = 128
 
 @dataclass(frozen=True)
 class FileSystem:
-    """`kind` in words; `size_bytes` as its superblock says (0 where it does not); `notes` are
-    contradictions."""
+    """`kind` in words; `size_bytes` from its superblock (0 if not there); `notes` are contradictions."""
 
     kind: str
     label: str = ""
@@ -150,7 +149,7 @@ def _iso(head: bytes, volume: Volume) -> FileSystem | None:
 
 
 def _plain(kind: str, at: int, magic: bytes) -> _Reader:
-    """A file system of which only the magic is told."""
+    """A file system that is known by its magic only."""
     return lambda head, volume: FileSystem(kind) if head[at : at + len(magic)] == magic else None
 
 
@@ -164,4 +163,4 @@ _READERS: tuple[_Reader, ...] = (
     _plain("cramfs", 0, b"\x45\x3d\xcd\x28"), _plain("romfs", 0, b"-rom1fs-"),
     _plain("NTFS", 3, b"NTFS    "), _plain("exFAT", 3, b"EXFAT   "), _fat,
 )  # fmt: skip
-"""FAT comes last: others keep a boot sector of its form."""
+"""FAT comes last: other file systems keep a boot sector of its form."""

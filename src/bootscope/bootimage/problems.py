@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeps an image from booting, or from being understood: what was seen, and what to do."""
+"""Problems that keep an image from booting, or from being understood: the evidence, and what to do."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from bootscope.bootimage.records import Area, Kernel
 from bootscope.core.text import listed
 
 _OLDER = {"arm64": "arm", "x86-64": "x86", "mips64": "mips", "powerpc64": "powerpc", "riscv64": "riscv32"}
-"""CPUs of 64 bits, and the programs of 32 bits that they run, too."""
+"""64-bit CPUs, and the 32-bit programs that they run, too."""
 
 
 def problems(found: Found, is_disk: bool) -> list[str]:
-    """All of them; empty where nothing speaks against the image. `is_disk`: whether it is one of a whole
-    disk."""
+    """All problems; empty where there are none. `is_disk`: whether it is an image of a whole disk."""
     kernel = chosen_kernel(found)
     told = [*_of_areas(found.areas), *_of_menu(found, kernel), *_of_kernels(found, kernel)]
     if is_disk and not found.kernels:
@@ -64,7 +63,7 @@ def _of_kernels(found: Found, kernel: Kernel | None) -> Iterator[str]:
 
 
 def doubts(found: Found) -> list[str]:
-    """What may be meant, and may be not."""
+    """Possible problems that may be intended."""
     kernel, told = chosen_kernel(found), []
     for root in found.roots:
         if kernel and kernel.version and root.modules and kernel.version not in root.modules:

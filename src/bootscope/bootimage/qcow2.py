@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""qcow2 images, versions 2 and 3, to a raw disk (QEMU docs/interop/qcow2.rst).
+"""Converts qcow2 images, versions 2 and 3, to raw disks (QEMU docs/interop/qcow2.rst).
 
-Read here, since `qemu-img` opens whatever file a header names as the one behind it.
+Read here because `qemu-img` opens any file that a header names as the backing file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class _Header:
 
 
 def unpack(name: str, image: Volume, out: SparseFile) -> tuple[str, ...]:
-    """Writes the disk to `out`; returns doubts about it. Raises UserError for one that cannot be read."""
+    """Writes the disk to `out`; returns doubts about it. Raises UserError for an image that cannot be
+    read."""
     told = printable(name)
     header, notes = _header(told, image)
     cluster = 1 << header.cluster_bits
@@ -82,7 +83,7 @@ def _header(told: str, image: Volume) -> tuple[_Header, list[str]]:
 
 
 def _cluster(told: str, image: Volume, header: _Header, entry: int) -> bytes | None:
-    """The data of a cluster; empty for zeros, None for what cannot be read."""
+    """The data of a cluster; empty for zeros, None where it cannot be read."""
     cluster = 1 << header.cluster_bits
     if entry & _COMPRESSED:
         return _unpacked(told, image, header, entry)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of an image: plain records, as `bootscope image --json` writes them.
+"""What is known of an image: plain records, as written by `bootscope image --json`.
 
-Texts from an image are untrusted; the empty text, 0 and an empty list stand for what nothing tells. `notes`
-are what a person should know: contradictions, damage, what was left out.
+Texts from an image are untrusted; an empty text, 0 and an empty list mean unknown. `notes` are for the user:
+contradictions, damage, what was left out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bootscope.loaders.in_images import Program
 
 @dataclass(frozen=True)
 class Place:
-    """Where something lies: `volume` in words (`partition 2`, `the whole image`, a file's name), `path`
-    within its file system, `at_bytes` from the beginning of the volume where there is no file system."""
+    """The location of something: `volume` in words (`partition 2`, `the whole image`, a file's name), `path`
+    within its file system, `at_bytes` from the start of the volume where there is no file system."""
 
     volume: str
     path: str = ""
@@ -27,8 +27,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Area:
-    """A partition or the whole image: what the table says of it, and what it holds. `readable` says whether
-    its files can be looked at here."""
+    """A partition or the whole image: what the table says about it, and its content. `readable`: whether its
+    files can be read here."""
 
     volume: str
     partition: Partition | None
@@ -47,9 +47,9 @@ class Loader:
 
 @dataclass(frozen=True)
 class Symbols:
-    """Where names of the kernel's functions come from: `vmlinux`, `System.map`, `kallsyms`, or empty for
-    none; `path` of the file, `functions` and `count` of all names; `note` says why there are none, or what
-    lacks."""
+    """The source of the kernel's function names: `vmlinux`, `System.map`, `kallsyms`, or empty for none;
+    `path` of the file, numbers of `functions` and of all names (`count`); `note` says why there are none, or
+    what is missing."""
 
     source: str = ""
     path: str = ""
@@ -62,7 +62,7 @@ class Symbols:
 @dataclass(frozen=True)
 class Kernel:
     """A kernel. `forms` from outside to inside; `compressions` that were undone; sizes in bytes
-    (`unpacked_bytes` 0 where it could not be unpacked). `config` says where its configuration is."""
+    (`unpacked_bytes` 0 where it could not be unpacked). `config`: where its configuration is."""
 
     place: Place
     forms: tuple[str, ...]
@@ -83,7 +83,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class DeviceTree:
-    """A device tree: for which board, with which command line, and memory as (from, bytes) pairs."""
+    """A device tree: its board, its command line, and memory as (from, bytes) pairs."""
 
     place: Place
     size_bytes: int
@@ -96,7 +96,7 @@ class DeviceTree:
 @dataclass(frozen=True)
 class InitramfsPart:
     """An archive of an initramfs: its compression (empty for none), sizes in bytes, the number of files, and
-    what it is for in words."""
+    its purpose in words."""
 
     compression: str
     packed_bytes: int
@@ -107,7 +107,7 @@ class InitramfsPart:
 
 @dataclass(frozen=True)
 class Initramfs:
-    """An initramfs, with the parts that follow each other in it; `init`: what the kernel starts, in words."""
+    """An initramfs with its consecutive parts; `init`: what the kernel starts, in words."""
 
     place: Place
     size_bytes: int
@@ -119,7 +119,7 @@ class Initramfs:
 @dataclass(frozen=True)
 class Root:
     """A root file system: `init` is its init system in words, `architecture` that of its programs; `modules`
-    are the kernel versions that it has modules of."""
+    are the kernel versions that it has modules for."""
 
     place: Place
     kind: str
@@ -133,7 +133,7 @@ class Root:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a boot menu, and the volume that its file lies on."""
+    """An entry of a boot menu, and the volume of its file."""
 
     volume: str
     menu: MenuEntry
@@ -141,7 +141,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the boot: what runs, and what tells so. `sure` is false where it is only likely."""
+    """A step of the boot: what runs, and the evidence. `sure` is false where it is only likely."""
 
     what: str
     why: str
@@ -150,7 +150,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Fit:
-    """Whether a board of bootscope can boot it: None where only booting tells."""
+    """Whether a board of bootscope can boot it: None where only a boot can tell."""
 
     board: str
     fits: bool | None
@@ -160,8 +160,8 @@ class Fit:
 @dataclass(frozen=True)
 class Understood:
     """All that is known of an image. `environment`: variables that U-Boot was built with. `problems` keep it
-    from booting, or from being understood. `kind` in words; `architecture` empty where nothing tells it or
-    where kernels of several are in it; `command_line` what the kernel is given, and from where."""
+    from booting, or from being understood. `kind` in words; `architecture` empty where unknown, or where it
+    has kernels of several; `command_line` is the kernel's, and its source."""
 
     name: str
     kind: str

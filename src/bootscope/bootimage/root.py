@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a root file system is: its system, its init, the kernels that it has modules for.
+"""Describes a root file system: its system, its init, the kernels that it has modules for.
 
 Sources: the manuals of the init systems; os-release(5).
 """
@@ -27,7 +27,7 @@ _TREES = ("/boot/*.dtb", "/boot/dtb*/*.dtb", "/boot/dtb*/*/*.dtb", "/boot/dtbs/*
 
 
 def describe(files: Files, place: Place) -> Root | None:
-    """The root file system that some files are; None for files that are none."""
+    """The root file system that these files form; None if they do not."""
     if not is_root(files.folder("/")):
         return None
     path, init = init_of(files)
@@ -80,14 +80,14 @@ def _systemd_version(files: Files) -> str:
 
 
 def _system(files: Files) -> str:
-    """What os-release calls the system."""
+    """The system's name in os-release."""
     text = files.text("/etc/os-release") or files.text("/usr/lib/os-release") or ""
     said = dict(re.findall(r"^([A-Z_]+)=[\"']?([^\"'\n]*)", text, re.MULTILINE))
     return said.get("PRETTY_NAME") or said.get("NAME") or ""
 
 
 def _architecture(files: Files) -> str:
-    """By some program, where init is a script."""
+    """From any program, where init is a script."""
     for path in ("/bin/busybox", "/bin/sh", "/usr/bin/env", "/sbin/ldconfig"):
         if found := in_files.of_elf(files.read(path, 64) or b""):
             return found

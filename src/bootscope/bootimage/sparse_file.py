@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of ours that an image is unpacked to, with holes where it has zeros, and within bounds."""
+"""A file of ours that an image is unpacked to, with holes for zeros, and a limited size."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from bootscope.core.errors import SpaceError, UserError, printable
 from bootscope.core.text import size
 
 MOST_BYTES = 64 << 30
-"""Of an image that is unpacked: as large as cards are."""
+"""The limit for an unpacked image: the size of large cards."""
 _KEPT_FREE_BYTES = 1 << 30
 _BLOCK = 1 << 16
 
 
 class SparseFile:
-    """Writes at any place. Raises UserError for an image that is larger than MOST_BYTES, SpaceError where its
-    data do not fit on the disk."""
+    """Writes at any offset. Raises UserError for an image that is larger than MOST_BYTES, SpaceError where
+    its data do not fit on the disk."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self._name = path, printable(name)
@@ -27,7 +27,7 @@ class SparseFile:
         self._end = 0
 
     def write(self, at: int, data: bytes) -> None:
-        """Puts data at a place; zeros take no room."""
+        """Writes data at an offset; zeros take no room."""
         self._reach(at + len(data))
         for start in range(0, len(data), _BLOCK):
             block = data[start : start + _BLOCK]
@@ -51,7 +51,7 @@ class SparseFile:
             )
 
     def close(self, size_bytes: int | None = None) -> None:
-        """Ends the file; it gets this size where that is known."""
+        """Closes the file, with this size where it is known."""
         if size_bytes is not None:
             self._reach(size_bytes)
             self._end = size_bytes

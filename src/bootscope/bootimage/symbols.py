@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for a kernel's functions: from vmlinux or System.map beside it, else out of the kernel itself."""
+"""Names of a kernel's functions: from a vmlinux or System.map beside it, else from the kernel itself."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ _MOST_MAP_BYTES = 64 << 20
 _FEWEST, _SAMPLE = 100, 500
 _CODE = "tTwW"
 _FUNCTION = 2
-"""The last type of a symbol that is a name of something in memory."""
+"""The highest ELF symbol type that names something in memory."""
 _EXECUTABLE = 4
 _WIDE, _NARROW = (0, 1, 3, 4), (0, 3, 5, 1)
-"""Where name, type, section and value stand in a symbol of 64 and of 32 bits."""
+"""Indices of name, type, section and value in a 64-bit and in a 32-bit symbol."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """What may lie beside a kernel: files of a root or boot file system, and files of this machine by
-    path: vmlinux, System.map, .config of a kernel; programs with their symbols, and folders of such."""
+    """Further sources about a kernel: files of a root or boot file system, and files of this computer by
+    path: vmlinux, System.map, .config of a kernel; programs with their symbols, and folders of such
+    programs."""
 
     files: tuple[Files, ...] = ()
     paths: tuple[Path, ...] = ()
@@ -47,7 +48,7 @@ class Beside:
 
 
 def of_kernel(kernel: KernelFile, build_id: str, beside: Beside) -> tuple[Symbols, list[Symbol]]:
-    """Where the names come from, and the names by address; none where nothing has them."""
+    """The source of the names, and the names by address; empty where there are none."""
     notes: list[str] = []
     for source in (_vmlinux, _maps, _kallsyms):
         for told, found in source(kernel, build_id, beside, notes):
@@ -76,9 +77,9 @@ def _vmlinux(kernel: KernelFile, build_id: str, beside: Beside, notes: list[str]
 
 
 def read_vmlinux(opened: BinaryIO) -> tuple[str, list[Symbol]]:
-    """(build id, empty where there is none; symbols by address) of a kernel's ELF file.
+    """(build id, empty without one; symbols by address) of a kernel's ELF file.
 
-    Raises UserError for what is none.
+    Raises UserError for any other file.
     """
     try:
         elf = ELFFile(opened)
@@ -126,8 +127,8 @@ def _maps(kernel: KernelFile, build_id: str, beside: Beside, notes: list[str]) -
 
 
 def _agrees(found: list[Symbol], kernel: KernelFile) -> bool:
-    """Whether a table has what the kernel's own has, where it has one: nothing else tells whose table it
-    is."""
+    """Whether a table contains the kernel's own table, if it has one: nothing else shows which kernel a table
+    is for."""
     bits = bits_of(kernel.architecture)
     try:
         own = kallsyms.read(kernel.program, bits // 8) if bits and kernel.program else []
@@ -168,7 +169,7 @@ def _kallsyms(kernel: KernelFile, build_id: str, beside: Beside, notes: list[str
 
 
 def debug_files(build_id: str, version: str, files: Iterable[Files]) -> tuple[str, ...]:
-    """Files with debug information that belong to a kernel: by its build id, or its version."""
+    """Files with a kernel's debug information: by its build id, or its version."""
     paths = [f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"] if build_id else []
     names = (f"boot/vmlinux-{version}", f"lib/modules/{version}/vmlinux")
     paths += [f"/usr/lib/debug/{name}" for name in names] if version else []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From files and folders of a user's to what is known of the image that they are.
+"""From a user's files and folders to the records of the image that they form.
 
 with open_image(["sdcard.img.xz"]) as image:
     image.understood            # the records
     image.kernel()              # the kernel that boots, with its symbols
-    image.disk                  # the raw disk, to be given to an emulator as a snapshot
+    image.disk                  # the raw disk, for an emulator's snapshot mode
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MOST_LOADER_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Chosen:
-    """Places in an image; None where there is nothing, or where nothing says which of several."""
+    """Places in an image; None where there is nothing, or where it is unknown which of several."""
 
     initramfs: Place | None
     device_tree: Place | None
@@ -62,8 +62,8 @@ IMAGE, TAR, FOLDER = "image", "tar archive", "folder"
 
 @dataclass(frozen=True)
 class RootSource:
-    """A root file system that is no partition: `form` (IMAGE, TAR or FOLDER), where it lies, unpacked, and
-    what of its volume the records say."""
+    """A root file system that is not a partition: `form` (IMAGE, TAR or FOLDER), its unpacked location, and
+    its volume in the records."""
 
     form: str
     path: Path
@@ -72,9 +72,8 @@ class RootSource:
 
 @dataclass
 class Image:
-    """An image that is open. `disk` is the raw disk, if there is one; it and what else was unpacked go when
-    the image is closed. `roots`: root file systems that lie beside it. `scratch`: a folder for what readers
-    take out."""
+    """An open image. `disk` is the raw disk, if there is one; it and other unpacked data are removed when the
+    image is closed. `roots`: root file systems beside it. `scratch`: a folder for extracted data."""
 
     understood: Understood
     disk: Path | None
@@ -89,7 +88,7 @@ class Image:
 
     @property
     def unstripped(self) -> tuple[Path, ...]:
-        """Programs of its root before they were stripped, and folders of such, where its build has them."""
+        """Programs of its root before stripping, and folders of such programs, where its build has them."""
         return self._found.beside.unstripped
 
     def opened_kernel(self) -> KernelFile | None:
@@ -98,7 +97,7 @@ class Image:
         return kernel_file.opened(chosen.place.path, self.read(chosen.place)) if chosen else None
 
     def early_files(self) -> Files | None:
-        """The files of the initramfs that the kernel is given; None where there is none."""
+        """The files of the kernel's initramfs; None where there is none."""
         chosen = self.chosen().initramfs
         archive = initramfs.opened("initramfs", self._early(chosen)) if chosen else None
         return archive.files if archive else None
@@ -108,13 +107,13 @@ class Image:
         return data[initramfs.HEADER_BYTES :] if data.startswith(initramfs.HEADER) else data
 
     def initramfs(self) -> bytes:
-        """The initramfs that the kernel is given, without the header of a boot loader; empty for none."""
+        """The kernel's initramfs, without a boot loader's header; empty for none."""
         chosen = self.chosen().initramfs
         return self._early(chosen) if chosen else b""
 
     def kernel(self) -> tuple[bytes, Kernel, list[Symbol]] | None:
-        """The kernel that boots: its file's bytes as they are, what is known of it, its symbols by address;
-        None where there is none, or where nothing says which of several."""
+        """The kernel that boots: its file's bytes as stored, its record, its symbols by address; None where
+        there is none, or where it is unknown which of several."""
         chosen = howboots.chosen_kernel(self._found)
         if chosen is None:
             return None
@@ -125,7 +124,7 @@ class Image:
         return data, chosen, found
 
     def chosen(self) -> Chosen:
-        """Where the initramfs and the device tree lie that the kernel is given."""
+        """The places of the kernel's initramfs and device tree."""
         early, tree = howboots.chosen_initramfs(self._found), howboots.chosen_device_tree(self._found)
         return Chosen(early.place if early else None, tree.place if tree else None)
 
@@ -136,16 +135,16 @@ class Image:
         return kernels.configuration(opened, self._found.beside_all())[1] if opened else ""
 
     def read(self, place: Place) -> bytes:
-        """The bytes of a kernel, device tree or initramfs that the records name."""
+        """The bytes of a kernel, device tree or initramfs in the records."""
         return self._found.raw[place]()
 
 
 @contextlib.contextmanager
 def open_image(names: Sequence[str], machine: str = "") -> Iterator[Image]:
-    """What files and folders together are. `machine` chooses where a build has several.
+    """The image that files and folders form together. `machine` chooses where a build has several.
 
-    Raises UserError for what is not there, not understood, or of several architectures that do not go
-    together.
+    Raises UserError for files that do not exist, are not understood, or are for different, incompatible
+    architectures.
     """
     found = Found()
     with tempfile.TemporaryDirectory(prefix="bootscope-") as folder, contextlib.ExitStack() as stack:
@@ -174,7 +173,7 @@ class _Work:
     roots: list[RootSource] = field(default_factory=list)
 
     def take(self, name: str, number: int) -> None:
-        """Looks at a path that the user named."""
+        """Examines a path that the user named."""
         path = Path(name)
         try:
             mode = path.stat().st_mode
@@ -240,7 +239,7 @@ class _Work:
         if self._archive(volume, name) or self._disk(volume, name, label, work) or self._loader(volume, name):
             return
         if self.found.notes and not self.many:
-            # It looked like something, and that something was refused.
+            # A format was recognised, and rejected.
             raise UserError(self.found.notes[-1], hint=f"give {KINDS}")
         after = " after unpacking it" if contained.layers else ""
         raise UserError(
@@ -250,7 +249,7 @@ class _Work:
         )
 
     def _small(self, path: Path, name: str) -> bool:
-        """A kernel, a package of kernels, a device tree or an initramfs, packed or not."""
+        """A kernel, a package of kernels, a device tree or an initramfs, compressed or not."""
         count = path.stat().st_size
         with path.open("rb") as opened:
             inner = containers.peek(opened.read(0x4000))
@@ -298,10 +297,10 @@ class _Work:
         return True
 
     def _loader(self, volume: Volume, name: str) -> bool:
-        """A boot loader as a file of its own."""
+        """A boot loader as a separate file."""
         data = volume.read(0, min(volume.size_bytes, _MOST_LOADER_BYTES))
         place = Place(Path(name).name)
-        # A console's log has the same words as the program that wrote them, and no zero byte.
+        # A console log contains the same texts as the program that printed them, but no zero byte.
         programs = in_images.named_in(data) if b"\0" in data else []
         for program in programs:
             self.found.add_loader(program, place, data)
@@ -312,7 +311,7 @@ class _Work:
     # ---- together ----
 
     def understood(self) -> Understood:
-        """All that was found."""
+        """All results."""
         found = self.found
         words, source = howboots.command_line(found)
         if not words or (self.told[0] and not found.entries):
@@ -343,7 +342,7 @@ class _Work:
 
 
 def _kind(found: Found, place: Place) -> str:
-    """What a file was taken for, in words."""
+    """The kind that a file was recognised as, in words."""
     for records, what in ((found.initramfs, "initramfs"), (found.device_trees, "device tree")):
         if any(record.place == place for record in records):
             return what

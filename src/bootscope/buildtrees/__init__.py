@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other build systems make: read into bootscope, and changes written back as their users write them."""
+"""Trees of other build systems: read into bootscope, and changes written back in the form that their users
+write."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes into somebody's tree: which writer, and for which imported tree."""
+"""Writes changes into a user's tree: which writer to use, and for which imported tree."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ WRITERS: dict[str, Writer] = {
     FILES: to_files.write,
 }
 _LINES = {BUILDROOT: to_buildroot.fragment_of, OPENWRT: to_openwrt.lines_of}
-"""Where the lines lie that a person puts into .config: what an earlier run set stays there."""
+"""Where the lines are that a person copies into .config: what an earlier run set stays there."""
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
 def target_for(
     name: str, tree: Tree | None, said: Trial, kind: str = "", folder: Path | None = None
 ) -> Target:
-    """What changes are written for: what the user `said` of Yocto, the `kind` of build system, and where that
-    is known the `folder` that they go to. Raises UserError for a name that is none."""
+    """The target of changes: what the user `said` about Yocto, the `kind` of build system, and, where known,
+    the `folder` that they are written to. Raises UserError for an unknown kind."""
     if not _NAME.fullmatch(name) or name.endswith("-"):
         raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
     told = tree.versions.get("kernel recipe", "") if tree else ""
@@ -53,7 +53,7 @@ def target_for(
 
 
 def _menu(tree: Tree | None) -> str:
-    """The boot menu that the tree's command line was found in, if it was one."""
+    """The boot menu that contains the tree's command line, if a boot menu does."""
     menu = tree.first("boot-menu") if tree else None
     return _file(tree, "boot-menu") if tree and menu and tree.command_line_from == menu.path else ""
 
@@ -68,7 +68,7 @@ def _file(tree: Tree | None, role: str) -> str:
 
 
 def name_of(names: Sequence[str]) -> str:
-    """A name for what is written, from the changes' own."""
+    """A name for the written changes, made of the changes' own names."""
     first = Path(names[0]).name.partition("=")[0] if names else ""
     slug = re.sub(r"[^a-z0-9]+", "-", first.lower()).strip("-")[:32].strip("-")
     return slug if len(names) == 1 and _NAME.fullmatch(slug) else "boot-time"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trees of Linux, U-Boot and BusyBox as their own make left them, and a root file system beside them."""
+"""Trees of Linux, U-Boot and BusyBox as built by their own makefiles, and a root file system beside them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MOST_NAMED = 6
 
 
 def root_of(folder: Path) -> Path | None:
-    """The folder named, when it is or holds a tree."""
+    """The given folder, when it is or contains a tree."""
     look = Look(folder)
     configs = [p for at in _AT for p in look.all(f"{at}.config")]
     return folder if any(common.is_config(t)(p) for t in _TREES for p in configs) else None
 
 
 def collect(parts: Parts) -> None:
-    """Looks for everything."""
+    """Searches for everything."""
     patterns = [f"{at}.config" for at in _AT]
     parts.missing.clear()
     _refuse_mixture(parts.look)
@@ -54,11 +54,11 @@ def _names(folder: Path) -> list[str]:
 
 
 def _refuse_mixture(look: Look) -> None:
-    """Raises UserError for a folder in which things of several products lie: nothing tells which kernel goes
-    with which root file system.
+    """Raises UserError for a folder that holds parts of several products: nothing says which kernel goes with
+    which root file system.
 
-    That is so where one sort of thing is there in several folders, where things lie deeper in different
-    folders, and where everybody may put things.
+    That is the case where one sort of part is in several folders, where parts are nested in different
+    folders, and where parts are in a folder that every user may write to.
     """
     configs = [p for at in _AT for p in look.all(f"{at}.config")]
     sorts = {title: [p.parent for p in configs if common.is_config(t)(p)] for t, title in _TREES.items()}
@@ -77,5 +77,5 @@ def _refuse_mixture(look: Look) -> None:
 
 
 def _top(root: Path, path: Path) -> str:
-    """The folder just below the root that a path is or lies in; empty for the root itself."""
+    """The folder just below the root that is or contains a path; empty for the root itself."""
     return "" if path == root else path.relative_to(root).parts[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's command line of a tree, from the place that is surest to be the one that counts."""
+"""The kernel's command line of a tree, from the most reliable source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLACES = (
 
 
 def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
-    """The command line and where it is from; the empty text, and where it was looked for."""
+    """The command line and its source; or an empty text, and where it was searched for."""
     known = _known(parts, pieces)
     built_in = _ESCAPE.sub(r"\1", known.text("kernel", "CMDLINE"))
     if built_in and known.on("kernel", "CMDLINE_FORCE"):
@@ -42,7 +42,7 @@ def command_line(parts: Parts, pieces: Sequence[Piece]) -> tuple[str, str]:
 
 
 def _told(parts: Parts, known: Inventory) -> tuple[str, str] | None:
-    """What a boot loader, or who stands for it, gives to the kernel."""
+    """The command line that a boot loader, or an emulator in its place, passes to the kernel."""
     look = parts.look
     emulator = parts.first("emulator")
     if emulator and emulator.suffix == ".sh":
@@ -82,7 +82,7 @@ def in_menu(name: str, menu: str) -> str:
 
 
 def with_menu(menu: str, new: Callable[[str], str]) -> str:
-    """A boot menu (extlinux.conf, grub.cfg, cmdline.txt) with each of its command lines made another one."""
+    """A boot menu (extlinux.conf, grub.cfg, cmdline.txt) with `new` applied to each of its command lines."""
     for pattern in (_APPEND, _GRUB):
         if pattern.search(menu):
             return pattern.sub(lambda m: m[0][: m.start(1) - m.start()] + new(m[1]), menu)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building an imported tree anew: its owner's command is run, and what came out is read again."""
+"""Rebuilding an imported tree: runs its owner's command, and reads the results again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_S = 24 * 3600
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A tree after a build, and the paths of what is different in it, new, and gone; `log` is all output."""
+    """A tree after a build, and the paths that changed, are new, or are gone; `log` has the whole output."""
 
     tree: Tree
     changed: tuple[str, ...]
@@ -33,7 +33,8 @@ class Rebuilt:
 def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) -> Rebuilt:
     """Runs the command in the tree's folder, reads the tree again, and writes its record to `path`.
 
-    Raises UserError when there is no command or folder any more, ToolError when the command fails.
+    Raises UserError when there is no command, or the folder no longer exists; ToolError when the command
+    fails.
     """
     words = build_words(tree)
     folder = Path(tree.folder)
@@ -45,7 +46,7 @@ def build(tree: Tree, path: Path, on_line: Callable[[str], None] | None = None) 
     except OSError as error:
         raise ToolError(f"cannot write {log}: {error.strerror}") from error
     if tree.trial.board and not changes_folder(tree).exists():
-        # A command that takes changes needs some to take, be they none.
+        # A command that takes changes needs a folder of changes, even an empty set.
         variants = Variants(tree, lambda name: (), {})
         variants.put(variants.base)
     env = process.environment(command_environment(tree))

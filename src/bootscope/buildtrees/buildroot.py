@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Buildroot made: its .config, images, and the trees that it built in."""
+"""Buildroot's results: its .config, images, and the trees that it built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _HEAD = re.compile(r"^# Buildroot (\S+) Configuration", re.MULTILINE)
 
 
 def root_of(folder: Path) -> Path | None:
-    """The folder to look in, for one that a user names: the one with Buildroot's .config; None for others."""
+    """The folder to search, given a user's folder: the one with Buildroot's .config; None for other
+    folders."""
     candidates = [folder]
     while candidates[-1].name in _BELOW:
         candidates.append(candidates[-1].parent)
@@ -31,15 +32,15 @@ def _is_configured(folder: Path) -> bool:
 
 
 def collect(parts: Parts) -> None:
-    """Looks for everything."""
+    """Searches for everything."""
     look = parts.look
     config = parts.want("build-config", [".config"])
     told = text(config) if config else ""
     version = _HEAD.search(told[:4096])
     if version:
-        # In a copy of its repository without tags, this is a dash and a commit.
+        # In a clone of its repository without tags, this is a dash and a commit.
         parts.versions["buildroot"] = version[1].removeprefix("-")
-    # Built in its own tree, Buildroot keeps .config beside the folder of everything else.
+    # When built in its source tree, Buildroot keeps .config beside the folder of all other results.
     at = "output/" if (look.root / "output").is_dir() and not (look.root / "images").is_dir() else ""
     images = f"{at}images/"
     parts.want("kernel-image", [f"{images}{name}" for name in common.KERNEL_IMAGES])
@@ -94,7 +95,7 @@ def _rootfs_folder(parts: Parts, name: str) -> None:
 
 def _toolchain(parts: Parts, at: str) -> None:
     found = [p for p in parts.look.all(f"{at}*-gcc") if not p.name.startswith("toolchain")]
-    # Several names lead to one compiler; the full one is the one that Buildroot uses itself.
+    # One compiler has several names; Buildroot itself uses the longest.
     full = sorted(found, key=lambda p: ("-buildroot-" not in p.name, -len(p.name), p.name))
     if full:
         parts.toolchain_prefix = parts.look.relative(full[0]).removesuffix("gcc")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be written into a tree: techniques, a folder that optimize wrote, or what a search took."""
+"""The changes to write into a tree: techniques, a folder that optimize wrote, or the result of a search."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ _WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
 @dataclass(frozen=True)
 class ChangeSet:
-    """Changes put together. `about` says what they are, a line each; `command_line` is a whole one of another
-    system, where the words that were changed are not known."""
+    """Combined changes. `about` describes them, a line each; `command_line` is the whole one of another
+    system, where it is not known which words were changed."""
 
     about: tuple[str, ...]
     change: Change
     command_line: str = ""
 
     def new_command_line(self, old: str) -> str:
-        """A command line with the change made."""
+        """A command line with the change applied."""
         return with_words(old.split(), self.change.command_line, self.change.command_line_drop)
 
     @property
     def changes_words(self) -> bool:
-        """Whether the command line is another one."""
+        """Whether the command line changes."""
         return bool(self.change.command_line or self.change.command_line_drop)
 
 
 OfRun = Callable[[str], Sequence[str]]
-"""The techniques that were tried in the run of that name; none where no run is called that."""
+"""The techniques that were tried in the run of that name; empty where there is no such run."""
 
 
 def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -> ChangeSet:
     """The changes that names stand for: techniques (ID, ID=RECIPE), folders, and runs of a search or of a
-    board that `of_run` knows. `values` are put in for placeholders (``@name@``).
+    board that `of_run` knows. `values` replace placeholders (``@name@``).
 
-    Raises UserError for what is none of these, and for changes that want different things.
+    Raises UserError for any other name, and for changes that contradict each other.
     """
     specs: list[str] = []
     changes: dict[str, Change] = {}
@@ -100,7 +100,7 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
 
 
 def _merged(changes: Sequence[Change]) -> Change:
-    """Several changes as one; that they go together was checked."""
+    """Several changes as one; the caller has checked that they are compatible."""
     tables: dict[str, dict[str, object]] = {}
     for field in ("kernel_wishes", "kernel", "uboot", "busybox", "write", "link", "settings"):
         tables[field] = {k: v for c in changes for k, v in getattr(c, field).items()}
@@ -130,9 +130,9 @@ def _has_controls(text: str) -> bool:
 
 
 def read_folder(folder: Path) -> tuple[Change, list[str], str]:
-    """The change in a folder, what it says of itself, and a whole command line if there is only that.
+    """The change in a folder, its description, and a whole command line if there is only that.
 
-    Raises UserError when it is no such folder.
+    Raises UserError when it is not such a folder.
     """
     if not folder.is_dir() or not any((folder / name).exists() for name in _MARKS):
         raise UserError(
@@ -165,7 +165,7 @@ def read_folder(folder: Path) -> tuple[Change, list[str], str]:
 
 
 def _text(path: Path) -> str:
-    """A text of the folder; empty where there is none. Raises UserError for one that cannot be read."""
+    """A text file of the folder; empty where there is none. Raises UserError for one that cannot be read."""
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode) or about.st_size > _MOST_BYTES:
@@ -182,7 +182,7 @@ def _text(path: Path) -> str:
 
 
 def _value(written: str) -> str | int | bool:
-    """A value of a .config file as a change has it."""
+    """A value of a .config file in the form that a change has it."""
     if written in ("y", "n"):
         return written == "y"
     if len(written) > 1 and written.startswith('"') and written.endswith('"'):

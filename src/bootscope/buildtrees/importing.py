@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a folder of somebody's build to a record of what is in it."""
+"""From the folder of a user's build to a record of its content."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _MAKERS: dict[str, tuple[Callable[[Path], Path | None], str, Callable[[Parts], N
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user says of a tree: the kind of build system, machine and image where there are several, and
-    the command that builds it (for the shell, when `shell`), and how changes of it are tried."""
+    """What the user says about a tree: the kind of build system, machine and image where there are several,
+    the command that builds it (for the shell, when `shell`), and how its changes are tried."""
 
     made_by: str = ""
     machine: str = ""
@@ -52,9 +52,9 @@ class Wish:
 
 
 def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
-    """What made a folder, and the folder to look in.
+    """The build system of a folder, and the folder to search.
 
-    Raises UserError when it is none that is known, with what was looked for.
+    Raises UserError when it is unknown, with what was searched for.
     """
     folder = tree_folder(name)
     for kind, (root_of, _, _) in _MAKERS.items():
@@ -69,7 +69,7 @@ def recognised(name: str | Path, made_by: str = "") -> tuple[str, Path]:
 
 
 def looked_over(folder: str | Path, wish: Wish) -> tuple[str, Path, Parts]:
-    """What made a folder, the folder to look in, and the files in it by their roles; none of them is read.
+    """The build system of a folder, the folder to search, and the files in it by role; none of them is read.
 
     Raises UserError as :func:`recognised` does.
     """
@@ -80,7 +80,7 @@ def looked_over(folder: str | Path, wish: Wish) -> tuple[str, Path, Parts]:
 
 
 def import_tree(name: str, folder: str | Path, wish: Wish) -> Tree:
-    """What lies in a folder, as a tree called `name`. Raises UserError as :func:`recognised` does."""
+    """The content of a folder, as a tree called `name`. Raises UserError as :func:`recognised` does."""
     made_by, root, parts = looked_over(folder, wish)
     artefacts, pieces = _artefacts(parts)
     words, source = boot_words.command_line(parts, pieces)
@@ -124,7 +124,7 @@ def _artefacts(parts: Parts) -> tuple[tuple[Artefact, ...], list[Piece]]:
 
 
 def _piece(parts: Parts, role: str, path: Path) -> Piece | None:
-    """What audit makes of a file; None, and a note, where it makes nothing of it."""
+    """A file as `audit` understands it; None, and a note, where it does not."""
     try:
         return subject.read(role, path)
     except UserError as error:
@@ -154,7 +154,8 @@ def _artefact(look: Look, role: str, path: Path, piece: Piece | None) -> Artefac
 
 
 def name_for(folder: str | Path, taken: Sequence[str]) -> str:
-    """A name for the tree in a folder: that of the folder, or of the one above when it says nothing."""
+    """A name for the tree in a folder: that of the folder, or of its parent when the folder's says
+    nothing."""
     path = tree_folder(folder)
     dull = ("output", "out", "build", "tmp", "images")
     named = path.parent if path.name in dull and path.parent.name else path

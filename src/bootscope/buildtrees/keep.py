@@ -20,17 +20,17 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def folder() -> Path:
-    """Where the records lie that have no place of their own."""
+    """The folder of the records that have no path of their own."""
     return store_dir() / "trees"
 
 
 def tree_names() -> list[str]:
-    """The names of the trees that were imported."""
+    """The names of the imported trees."""
     return names_in(folder())
 
 
 def check_name(name: str) -> None:
-    """Raises UserError when a tree cannot be called so."""
+    """Raises UserError when this is not a valid name for a tree."""
     if not _NAME.fullmatch(name) or name.endswith(".toml"):
         raise UserError(
             f"'{printable(name)}' is not a valid name", hint="small letters, digits, '-', '_' and '.'"
@@ -40,7 +40,7 @@ def check_name(name: str) -> None:
 
 
 def is_tree(name: str) -> bool:
-    """Whether a name, or the path of a file, means an imported tree."""
+    """Whether a name, or the path of a file, refers to an imported tree."""
     return name in tree_names() or is_tree_file(Path(name))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of the kernel's own code for somebody else's build: the files, and what to do with them."""
+"""Changes of the kernel's source for a foreign build: the files, and what to do with them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ORDER, LATER = f"{FOLDER}/function-order.txt", f"{FOLDER}/{probe_later.SOURCE.na
 
 
 def by_hand(settings: dict[str, object]) -> tuple[dict[str, str], list[str]]:
-    """(path -> text, what a person has to do) for what `settings` ask of the kernel's code; takes out of them
-    what was understood."""
+    """(path -> text, what a person has to do) for the settings that concern the kernel's source; removes the
+    settings that were understood."""
     files: dict[str, str] = {}
     steps: list[str] = []
     order = settings.pop(function_order.SETTING, "")

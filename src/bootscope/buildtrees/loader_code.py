@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of U-Boot's own code for somebody else's build: what to change, and where."""
+"""Changes of U-Boot's source for a foreign build: what to change, and where."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _KEY = "uboot.edits."
 
 
 def by_hand(settings: dict[str, object]) -> tuple[dict[str, str], list[str]]:
-    """(path -> text, what a person has to do) for the edits of U-Boot's sources in `settings`; takes out of
-    them what was understood. An edit that lacks a part stays."""
+    """(path -> text, what a person has to do) for the edits of U-Boot's source in `settings`; removes those
+    that were understood. An edit that lacks a part stays."""
     files: dict[str, str] = {}
     steps: list[str] = []
     names = sorted({key.removeprefix(_KEY).rpartition(".")[0] for key in settings if key.startswith(_KEY)})
@@ -28,7 +28,7 @@ def by_hand(settings: dict[str, object]) -> tuple[dict[str, str], list[str]]:
             continue
         for key in keys.values():
             del settings[key]
-        # By number: a name is no path.
+        # Numbered: a name is not a safe path.
         at = f"{FOLDER}/{number}.txt"
         files[at] = (
             f"In {printable(edit.file)}:\n\n{edit.before.strip()}\n\nbecomes:\n\n{edit.after.strip()}\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking for files in a folder that somebody else made: never through a link that leads out of it, and never
-through more entries than a build has."""
+"""Searches a foreign folder for files: never through a link that leads out of it, and never through more
+entries than a build has."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.text import listed
 
 _MOST_ENTRIES = 20_000
-"""Of one folder."""
+"""Per folder."""
 _MOST_FOUND = 2_000
-"""By one pattern."""
+"""Per pattern."""
 
 Check = Callable[[Path], bool]
 
 
 class Look:
-    """Looks in `root`, an absolute path without links in it. `notes` are what a person should know of it."""
+    """Searches in `root`, an absolute path without links. `notes` are for the user."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.notes: list[str] = []
 
     def relative(self, path: Path) -> str:
-        """A path below the root as it is written down."""
+        """A path relative to the root, as it is recorded."""
         return path.relative_to(self.root).as_posix()
 
     def note(self, text: str) -> None:
-        """Tells something once."""
+        """Notes something once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -48,7 +48,7 @@ class Look:
         return sorted(leaves, key=lambda p: (-_age(p), str(p)))
 
     def first(self, patterns: Iterable[str], check: Check | None = None) -> Path | None:
-        """The newest file of the first pattern that has one which `check` takes."""
+        """The newest file that `check` accepts, for the first pattern with such a file."""
         for pattern in patterns:
             found = [path for path in self.all(pattern) if check is None or check(path)]
             if found:
@@ -58,7 +58,7 @@ class Look:
         return None
 
     def _several(self, found: list[Path]) -> None:
-        # A link and what it leads to are one.
+        # A link and its target count once.
         others = {p.resolve() for p in found[1:]} - {found[0].resolve()}
         if others:
             names = listed(sorted(printable(self.relative(p)) for p in others), 3)
@@ -110,7 +110,7 @@ def text(path: Path, most: int = 4 << 20) -> str:
 
 
 def tree_folder(name: str | Path) -> Path:
-    """The folder of a tree, absolute. Raises UserError when it is none."""
+    """The folder of a tree, absolute. Raises UserError when it is not a folder."""
     try:
         path = Path(name).resolve(strict=True)
         if not path.is_dir():

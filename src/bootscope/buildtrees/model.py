@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An imported tree: what a build system that is not ours made, and where in its folder it lies."""
+"""An imported tree: the results of a foreign build system, and where they are in its folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SCHEMA = 1
 KIND = "tree"
 BUILDROOT, YOCTO, OPENWRT, BARE = "buildroot", "yocto", "openwrt", "bare"
 MAKERS = {BUILDROOT: "Buildroot", YOCTO: "Yocto", OPENWRT: "OpenWrt", BARE: "kernel and U-Boot trees"}
-"""Build systems that are recognised, and their names in words."""
+"""The build systems that are recognised, with their names for people."""
 
 ROLES = {
     "build-config": "configuration of the build system",
@@ -35,12 +35,12 @@ ROLES = {
     "packages": "list of packages",
     "variables": "variables of the build",
 }
-"""What is looked for, in words. Of each there is at most one, but for device trees and images."""
+"""What is searched for, in words. Each occurs at most once, except device trees and images."""
 
 
 class Artefact(Setting, frozen=True, omit_defaults=True):
     """A file or folder of a tree: its path from the tree's folder, size and hash (empty for a folder and for
-    what is too large), and whether `audit` reads it."""
+    a file that is too large), and whether `audit` reads it."""
 
     role: str
     path: str
@@ -51,12 +51,12 @@ class Artefact(Setting, frozen=True, omit_defaults=True):
 
 
 class Trial(Setting, frozen=True, omit_defaults=True):
-    """How changes of a tree are tried on its owner's board, as the owner says.
+    """How changes of a tree are tried on its owner's board, as configured by the owner.
 
-    `board`: as `--board` takes it. `deploy`: the command that deploys the images to the board. `works`: one
-    that ends with status 0 when the system that booted does what it must. `products`: patterns, from the
-    tree's folder, of the files that are put onto the board. `changes`: the folder that changes are written
-    to, absolute. `kernel_recipe`, `uboot_recipe`, `series`: of Yocto, where the tree does not tell them.
+    `board`: as `--board` takes it. `deploy`: the command that deploys the images to the board. `works`: a
+    command that ends with status 0 when the booted system works. `products`: patterns, from the tree's
+    folder, of the files that are deployed to the board. `changes`: the folder that changes are written to,
+    absolute. `kernel_recipe`, `uboot_recipe`, `series`: for Yocto, where the tree does not contain them.
     """
 
     board: str = ""
@@ -70,12 +70,12 @@ class Trial(Setting, frozen=True, omit_defaults=True):
 
 
 class Tree(Setting, frozen=True):
-    """A tree. `folder` is absolute, all other paths start there.
+    """A tree. `folder` is absolute; all other paths are relative to it.
 
-    `machine`, `image`: what was chosen where the folder holds several. `command_line_from`: in words, where
-    the kernel's command line was found. `build`: the command that builds it, word by word, as its owner gave
-    it; with `shell`, this and the commands of `trial` are each one text for the shell. `missing`: what was
-    not found -> where it was looked for. `versions`: what tells its version -> the version.
+    `machine`, `image`: the choice where the folder holds several. `command_line_from`: in words, where the
+    kernel's command line was found. `build`: the command that builds it, word by word, as its owner gave it;
+    with `shell`, this and the commands of `trial` are each one text for the shell. `missing`: what was not
+    found -> where it was searched for. `versions`: component -> its version.
     """
 
     schema: int
@@ -97,5 +97,5 @@ class Tree(Setting, frozen=True):
     notes: tuple[str, ...] = ()
 
     def first(self, role: str) -> Artefact | None:
-        """The artefact of that role that comes first; None where there is none."""
+        """The first artefact of a role; None where there is none."""
         return next((a for a in self.artefacts if a.role == role), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What OpenWrt made: a folder of a target with its images, and the build folders while they are there."""
+"""OpenWrt's results: the folder of a target with its images, and the build folders as long as they exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _is_target(look: Look, at: str) -> bool:
 
 
 def root_of(folder: Path) -> Path | None:
-    """The folder to look in: the top of a build, or the folder of a target."""
+    """The folder to search: the top folder of a build, or the folder of a target."""
     look = Look(folder)
     if _is_target(look, "") or _targets(look):
         return folder
@@ -35,9 +35,9 @@ def _targets(look: Look) -> list[Path]:
 
 
 def collect(parts: Parts) -> None:
-    """Looks for everything. The machine is TARGET/SUBTARGET, the image a profile (a device).
+    """Searches for everything. The machine is TARGET/SUBTARGET, the image a profile (a device).
 
-    Raises UserError when there are several and none was named.
+    Raises UserError when there are several and none was chosen.
     """
     look = parts.look
     here = _is_target(look, "")
@@ -58,7 +58,7 @@ def collect(parts: Parts) -> None:
 
 
 def _configured(config: str) -> str:
-    """TARGET/SUBTARGET by the configuration, where nothing is built yet; empty where it does not say."""
+    """TARGET/SUBTARGET from the configuration, where nothing is built yet; empty where it does not say."""
     board, subtarget = (common.symbol(config, f"CONFIG_TARGET_{name}") for name in ("BOARD", "SUBTARGET"))
     return f"{board}/{subtarget}" if board and subtarget else ""
 
@@ -96,7 +96,7 @@ def _of_profile(parts: Parts, at: str, profile: object) -> None:
     images = profile.get("images") if isinstance(profile, dict) else None
     for image in images if isinstance(images, list) else []:
         name, kind = (image.get("name"), image.get("type")) if isinstance(image, dict) else (None, None)
-        # The names come from a file: one with a slash in it would lead elsewhere.
+        # The names come from a file: one with a slash could lead out of the folder.
         if not isinstance(name, str) or not re.fullmatch(r"[\w.+~-]+", name) or name.startswith("."):
             continue
         role = {"kernel": "kernel-image", "rootfs": "rootfs-image"}.get(str(kind), "disk-image")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the top folder of OpenWrt's sources says of itself, as far as changes for it have to know."""
+"""Facts from the top folder of OpenWrt's sources that changes for it depend on."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST_NAMED = 6
 
 @dataclass(frozen=True)
 class Sources:
-    """`config`: the text of ``.config``. `asked`: kernel symbols that OpenWrt has in its own menu; None where
-    no sources were seen. `command_line`: files of the target's U-Boot package and images that speak of
+    """`config`: the text of ``.config``. `asked`: kernel symbols with an entry in OpenWrt's own menu; None
+    where no sources were seen. `command_line`: files of the target's U-Boot package and images that mention
     bootargs. `uboot`: the folder of that package, empty where there is none."""
 
     config: str = ""

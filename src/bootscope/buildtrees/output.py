@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written into a tree: files and links by path, and what a person still has to do."""
+"""The output for a tree: files and links by path, and what a person still has to do."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _GLOB = re.compile(r"([*?\[\]\\])")
 
 @dataclass
 class Output:
-    """`files`: path -> text; one that begins with `#!` is a program. `links`: path -> target. `use`: how the
-    build system is told of them, a step each (commands are indented), with DIR for the folder that is written
-    and OUTPUT for the tree's. `by_hand`: what a person has to do.
-    `lost`: what could not be expressed."""
+    """`files`: path -> text; one that begins with `#!` is a program. `links`: path -> target. `use`: how to
+    make the build system use them, a step each (commands are indented), with DIR for the folder that is
+    written and OUTPUT for the tree's. `by_hand`: what a person has to do. `lost`: what could not be
+    expressed."""
 
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
@@ -42,10 +42,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Target:
-    """Where changes are written for: `name` of what is made (letters, digits, '-'), the imported `tree` they
-    are for, if any, with its `config`, boot `menu` and `command_line`, the latter two without what an earlier
-    run made of them; what an earlier run set (`before`, lines); what the `sources` of OpenWrt say; and what
-    the user says of Yocto: recipes and series."""
+    """The target of changes: `name` of what is made (letters, digits, '-'), the imported `tree`, if any, with
+    its `config`, boot `menu` and `command_line`, the latter two without the changes of an earlier run; what
+    an earlier run set (`before`, lines); facts from the `sources` of OpenWrt; and what the user says about
+    Yocto: recipes and series."""
 
     name: str
     tree: Tree | None = None
@@ -72,32 +72,33 @@ class Target:
 
 
 Writer = Callable[[ChangeSet, Target], Output]
-"""Writes changes as the users of one build system write them."""
+"""Writes changes in the form of one build system."""
 
 
 def symbols_text(symbols: Symbols) -> str:
-    """A fragment of a configuration."""
+    """The text of a configuration fragment."""
     return "\n".join(fragment(symbols)) + "\n"
 
 
 def overlay(out: Output, files: Mapping[str, str], at: str) -> bool:
-    """Puts files of the root file system below a folder; whether there are any."""
+    """Puts files of the root file system below a folder; returns whether there are any."""
     out.files |= {f"{at}{path}": text for path, text in files.items()}
     return bool(files)
 
 
 def root_changes(change: Change, folder: str) -> str:
-    """Lines of a shell script that take out of a root file system what is not needed, but for what the change
-    itself puts there, and make its links, also where there is a folder now; `folder` is a text for the shell.
+    """Lines of a shell script that remove what a root file system does not need, except what the change
+    itself puts there, and that make the change's links, even in place of a folder; `folder` is quoted for the
+    shell.
 
-    `find` matches as our own patterns do: a star takes slashes too.
+    `find` matches as our own patterns do: a star matches slashes too.
     """
     kept = dict.fromkeys(
         str(name)
         for path in (*change.write, *change.link)
         for name in (path, *PurePosixPath(path).parents[:-1])
     )
-    # What is kept, and the folders that it lies in, must not go; what else is in those folders still may.
+    # What is kept, and the folders around it, must stay; the rest of those folders may still go.
     others = "".join(f" ! -path {_here(_GLOB.sub(_ESCAPED, path))}" for path in kept)
     lines = [f"cd {folder}"]
     for pattern in change.remove:
@@ -110,12 +111,12 @@ def root_changes(change: Change, folder: str) -> str:
 
 
 def _here(path: str) -> str:
-    """A path of the root file system from its top, for the shell."""
+    """A path relative to the root file system's top, quoted for the shell."""
     return shlex.quote(f".{path}")
 
 
 def look_at_files(out: Output, changes: ChangeSet) -> None:
-    """Says what files of another system are."""
+    """Asks the user to check files that come from another system."""
     if changes.change.write:
         names = ", ".join(sorted(changes.change.write))
         out.by_hand.append(
@@ -124,7 +125,7 @@ def look_at_files(out: Output, changes: ChangeSet) -> None:
 
 
 def words_by_hand(changes: ChangeSet, target: Target) -> list[str]:
-    """What to do about the command line, where nothing can be written that does it."""
+    """How to change the command line by hand, where no file can do it."""
     change, lines = changes.change, []
     if change.command_line:
         lines.append(
@@ -163,8 +164,8 @@ _SAID = {
 
 
 def settings_by_hand(out: Output, settings: dict[str, object]) -> None:
-    """Settings that nothing of the build system stands for; a first program is written as C, and so is what
-    is added to the kernel or changed in U-Boot."""
+    """Settings without an equivalent in the build system; a first program is written as C, and so is what is
+    added to the kernel or changed in U-Boot."""
     _small_init(out, settings)
     for code in (kernel_code, loader_code):
         files, steps = code.by_hand(settings)
@@ -176,7 +177,8 @@ def settings_by_hand(out: Output, settings: dict[str, object]) -> None:
 
 
 def _small_init(out: Output, settings: dict[str, object]) -> None:
-    """Writes the C sources of a first program, without which the board does not boot: they come first."""
+    """Writes the C source of a first program; its steps come first, since the board does not boot without
+    it."""
     own = {key: settings.pop(key) for key in list(settings) if key.startswith("small_init.")}
     if not own:
         return
@@ -195,7 +197,7 @@ def _small_init(out: Output, settings: dict[str, object]) -> None:
 
 
 def options_by_hand(out: Output, changes: ChangeSet) -> None:
-    """Options of the compiler: they are for one program, which only its recipe knows."""
+    """Compiler options: they are for one program, which only its recipe knows."""
     c = changes.change
     if c.compiler_options:
         out.by_hand.append(f"compile the application with: {shlex.join(c.compiler_options)}")
@@ -204,7 +206,7 @@ def options_by_hand(out: Output, changes: ChangeSet) -> None:
 
 
 def readme(out: Output, changes: ChangeSet, target: Target, what: str) -> str:
-    """The page that goes with the files."""
+    """The README for the files."""
     lines = [f"# {target.name}", "", what, "", "## What it changes", ""]
     lines += [f"- {line}" for line in changes.about]
     lines += ["", "## How to use it", ""]

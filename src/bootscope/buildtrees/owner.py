@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that the owner of a tree gave, and what they are told: by their environment, never by words
-that are put into them."""
+"""The commands of a tree's owner, and their parameters: passed in the environment, never inserted into the
+command."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import store_dir
 
 BASE = "base"
-"""What the system without changes is called."""
+"""The name of the system without changes."""
 
 
 def words(tree: Tree, command: tuple[str, ...]) -> list[str]:
-    """A command of the tree's owner as it is started."""
+    """An owner's command as a list of words to start."""
     return ["/bin/sh", "-c", command[0]] if tree.shell else list(command)
 
 
 def build_words(tree: Tree) -> list[str]:
-    """The command that builds a tree. Raises UserError when nobody gave one."""
+    """The command that builds a tree. Raises UserError when none is configured."""
     if not tree.build:
         raise UserError(
             f"no build command is configured for {tree.name}",
@@ -30,20 +30,21 @@ def build_words(tree: Tree) -> list[str]:
 
 
 def changes_folder(tree: Tree) -> Path:
-    """Where changes of a tree are written: as its owner said, or beside its record; OpenWrt has them in the
-    top folder of its sources."""
+    """Where changes of a tree are written: the owner's folder, or one beside the tree's record; for OpenWrt
+    the top folder of its sources."""
     if tree.trial.changes:
         return Path(tree.trial.changes)
     return Path(tree.folder) if tree.made_by == OPENWRT else own_folder(tree) / "changes"
 
 
 def own_folder(tree: Tree) -> Path:
-    """Where we keep what belongs to a tree: logs, and its changes where they have no other place."""
+    """Where bootscope keeps what belongs to a tree: logs, and its changes where no other folder is
+    configured."""
     return store_dir().absolute() / "trees" / f"{tree.name}.files"
 
 
 def command_environment(tree: Tree, variant: str = BASE) -> dict[str, str]:
-    """What commands find in their environment; `variant` is the content id of the changes."""
+    """The environment of the owner's commands; `variant` is the content id of the changes."""
     return {
         "BOOTSCOPE_SYSTEM": tree.name,
         "BOOTSCOPE_TREE": tree.folder,

@@ -30,15 +30,15 @@ ROOT_IMAGES = (
     "tar.gz",
     "tar.xz",
 )
-"""Endings of images of root file systems, with those that say most of how it is stored first."""
+"""Suffixes of images of root file systems; those that say most about the storage format come first."""
 MENUS = ("extlinux/extlinux.conf", "extlinux.conf", "grub.cfg", "cmdline.txt")
 
 _MOST_JSON = 16 << 20
 
 
 class Parts:
-    """Collects what is found: role -> paths, in the order in which they count; versions; what is missing.
-    `wants_machine` and `wants_image` say which, where there are several; empty for no wish."""
+    """Collects what is found: role -> paths, in order of precedence; versions; what is missing.
+    `wants_machine` and `wants_image` choose one of several; empty for no choice."""
 
     def __init__(self, look: Look, wants_machine: str = "", wants_image: str = "") -> None:
         self.look, self.wants_machine, self.wants_image = look, wants_machine, wants_image
@@ -49,43 +49,43 @@ class Parts:
         self.image = ""
         self.toolchain_prefix = ""
         self.command_lines: list[tuple[str, str]] = []
-        """Command lines that the build system itself tells of, and where."""
+        """Command lines from the build system's own files, and their sources."""
 
     def want(self, role: str, patterns: Iterable[str], check: Check | None = None) -> Path | None:
-        """Looks for the file of a role, pattern by pattern; notes where, when there is none."""
+        """Searches for the file of a role, pattern by pattern; notes the patterns when there is none."""
         looked = list(patterns)
         found = self.look.first(looked, check)
         self.put_or_lack(role, found, ", ".join(looked))
         return found
 
     def take(self, role: str, patterns: Iterable[str]) -> None:
-        """Looks for a file that need not be there."""
+        """Searches for an optional file."""
         if found := self.look.first(patterns):
             self.put(role, found)
 
     def put_or_lack(self, role: str, path: Path | None, where: str) -> None:
-        """Adds a file or folder; without one, notes where it was looked for."""
+        """Adds a file or folder; without one, notes where it was searched for."""
         if path:
             self.put(role, path)
         else:
             self.lack(role, where)
 
     def put(self, role: str, path: Path) -> None:
-        """Adds a file or folder. One that is there already is not added again."""
+        """Adds a file or folder, unless it has been added."""
         kept = self.paths.setdefault(role, [])
-        # A link beside what it leads to is no other file.
+        # A link to a known file is not another file.
         if all(path.resolve() != other.resolve() for other in kept):
             kept.append(path)
         self.missing.pop(ROLES[role], None)
 
     def lack(self, role: str, where: str) -> None:
-        """Notes that there is none of a role, and where it was looked for."""
+        """Notes that a role has no file, and where it was searched for."""
         if role not in self.paths:
             before = self.missing.get(ROLES[role])
             self.missing[ROLES[role]] = f"{before}, {where}" if before else where
 
     def lack_build(self, where: str) -> None:
-        """Notes that there is nothing of what only the folders of a build have."""
+        """Notes that everything is missing that only a build's folders contain."""
         for role in ("kernel-config", "kernel-elf", "kernel-symbols", "busybox-config", "rootfs-folder"):
             self.lack(role, where)
 
@@ -94,7 +94,7 @@ class Parts:
         return next(iter(self.paths.get(role, ())), None)
 
     def variables(self, path: Path | None, where: str) -> dict[str, Any]:
-        """The JSON object that a build left in a file; empty, and that is noted, where there is none."""
+        """The JSON object in a file of the build; empty, with a note, where there is none."""
         if path is None:
             self.lack("variables", where)
             return {}
@@ -111,16 +111,16 @@ class Parts:
         return told
 
     def not_understood(self, path: Path, error: Exception) -> None:
-        """Notes why a file of the build is of no use."""
+        """Notes why a file of the build cannot be used."""
         name = printable(self.look.relative(path))
         self.look.note(f"{name} was not understood: {printable(str(error))[:200]}")
 
 
 def chosen(found: Mapping[str, Path], wanted: str, lacking: str, several: str) -> tuple[str, Path] | None:
-    """What the user wants of what there is, by name; without a wish what there is; None for nothing.
+    """The entry that the user chose by name; without a choice the only one; None where there are none.
 
-    Raises UserError, beginning with `lacking`, when that is not there, and when there are `several` and none
-    is wanted.
+    Raises UserError, beginning with `lacking`, when the choice is not there, and with `several` when there
+    are several and none was chosen.
     """
     names = printable(", ".join(sorted(found)))
     if wanted and wanted not in found:
@@ -141,7 +141,7 @@ def _config_version(tree: str, path: Path) -> str:
 
 
 def config(parts: Parts, tree: str, patterns: Iterable[str]) -> Path | None:
-    """Looks for a configuration; returns the folder that it lies in."""
+    """Searches for a configuration; returns its folder."""
     found = parts.want(f"{tree}-config", patterns, is_config(tree))
     if not found:
         return None
@@ -150,7 +150,7 @@ def config(parts: Parts, tree: str, patterns: Iterable[str]) -> Path | None:
 
 
 def kernel_tree(parts: Parts, folder: Path | None, images: bool = True) -> None:
-    """What a kernel was built into: symbols and, with `images`, image and device trees."""
+    """The results of a kernel build: symbols and, with `images`, image and device trees."""
     if not folder:
         parts.lack("kernel-elf", "beside the kernel's .config")
         parts.lack("kernel-symbols", "beside the kernel's .config")
@@ -166,7 +166,7 @@ def kernel_tree(parts: Parts, folder: Path | None, images: bool = True) -> None:
 
 
 def uboot_tree(parts: Parts, folder: Path | None) -> None:
-    """What U-Boot was built into."""
+    """The results of a U-Boot build."""
     if not folder:
         return
     at = prefix(parts.look, folder)
@@ -184,7 +184,8 @@ def uboot_tree(parts: Parts, folder: Path | None) -> None:
 
 
 def device_trees(parts: Parts, patterns: Iterable[str], wanted: str = "") -> None:
-    """Looks for the device tree called `wanted`; without such a name takes the one that there is."""
+    """Searches for the device tree called `wanted`; if it is not found, takes the only one, if there is just
+    one."""
     looked = list(patterns)
     there = (p for pattern in looked for p in parts.look.all(pattern))
     found = [p for p in there if head(p, 4, follow=True) == b"\xd0\x0d\xfe\xed"]
@@ -200,7 +201,7 @@ def device_trees(parts: Parts, patterns: Iterable[str], wanted: str = "") -> Non
 
 
 def root_images(parts: Parts, stems: Iterable[str]) -> None:
-    """Images of the root file system, by their paths without the ending; all that there are."""
+    """Images of the root file system, by their paths without the suffix; all that exist."""
     looked = [f"{stem}.{ending}" for stem in stems for ending in ROOT_IMAGES]
     for path in (path for pattern in looked for path in parts.look.all(pattern)[:1]):
         parts.put("initramfs" if ".cpio" in path.name else "rootfs-image", path)
@@ -210,7 +211,7 @@ def root_images(parts: Parts, stems: Iterable[str]) -> None:
 
 
 def boot_files(parts: Parts, folder: str, menus: Iterable[str] = MENUS) -> None:
-    """Scripts and menus by which a boot loader is told what to do, below a folder (empty, or ends in /)."""
+    """A boot loader's scripts and menus, below a folder (empty, or ends in /)."""
     parts.want("boot-menu", [f"{folder}{name}" for name in menus])
     parts.want("uboot-script", [f"{folder}{name}" for name in ("boot.scr", "boot.scr.uimg", "boot.cmd")])
     names = ("u-boot-initial-env", "u-boot-initial-env-*", "uboot-env.bin", "uEnv.txt")
@@ -218,17 +219,18 @@ def boot_files(parts: Parts, folder: str, menus: Iterable[str] = MENUS) -> None:
 
 
 def symbol(config_text: str, name: str) -> str:
-    """The value of a symbol of any Kconfig (its whole name), without quotes; empty where it is not set."""
+    """The value of a symbol in any Kconfig file (by its full name), without quotes; empty where it is not
+    set."""
     found = re.search(rf"^{re.escape(name)}=(.*)$", config_text, re.MULTILINE)
     return found[1].strip().removeprefix('"').removesuffix('"') if found else ""
 
 
 def prefix(look: Look, folder: Path) -> str:
-    """The beginning of patterns for what lies in a folder."""
+    """The prefix of patterns for files in a folder."""
     relative = look.relative(folder)
     return "" if relative == "." else f"{plain(relative)}/"
 
 
 def plain(name: str) -> str:
-    """A pattern that only this name fits."""
+    """A pattern that matches only this name."""
     return re.sub(r"([*?[])", r"[\1]", name)

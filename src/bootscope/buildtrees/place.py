@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Putting files into a folder of the user's: all of them or none, nothing through links, nothing overwritten
-unless asked."""
+"""Writes files into a user's folder: all of them or none, nothing through links, nothing overwritten unless
+asked to."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MOST_COMPARED = 4 << 20
 
 @dataclass(frozen=True)
 class Difference:
-    """A file that would be made, made different, or taken away: `old` is its text now, None where there is
-    none (or it is no text); `new` is the text it gets, ``-> target`` for a link, None where it goes. `ours`:
-    it is as an earlier run wrote it, or not there."""
+    """A file to be created, changed or removed: `old` is its current text, None where there is no file (or it
+    is not text); `new` is its new text, ``-> target`` for a link, None where it is removed. `ours`: it is
+    unchanged since an earlier run wrote it, or does not exist."""
 
     path: str
     old: str | None
@@ -37,7 +37,7 @@ class Difference:
     ours: bool
 
     def lines(self) -> Iterator[str]:
-        """It as a diff."""
+        """The difference as a diff."""
         before = f"a/{self.path}" if self.exists else "/dev/null"
         after = f"b/{self.path}" if self.new is not None else "/dev/null"
         old, new = (text.splitlines() if text is not None else [] for text in (self.old, self.new))
@@ -52,10 +52,10 @@ class Written(msgspec.Struct):
 
 
 def differences(folder: Path, out: Output, name: str) -> list[Difference]:
-    """What would be different in a folder, in the order of the paths; what an earlier run for the same `name`
-    wrote and this one does not goes, unless it was changed since.
+    """The differences that writing would make in a folder, sorted by path; what an earlier run for the same
+    `name` wrote and this one does not is removed, unless it was changed since.
 
-    Raises UserError when something would be written through a link, or over what is no file.
+    Raises UserError when something would be written through a link, or over something that is not a file.
     """
     found = []
     wanted, before = _wanted(out), _before(folder, name)
@@ -65,7 +65,7 @@ def differences(folder: Path, out: Output, name: str) -> list[Difference]:
         except UserError:
             if path in wanted:
                 raise
-            continue  # what an earlier run wrote there became something else
+            continue  # the path of an earlier run's file is blocked by something else
         exists, old = _now(folder / path)
         ours = not exists or (old is not None and _mark(old) == before.get(path))
         if path not in wanted:
@@ -89,7 +89,7 @@ def _mark(text: str) -> str:
 
 
 def _before(folder: Path, name: str) -> dict[str, str]:
-    """What an earlier run wrote; nothing when nobody knows."""
+    """The files that an earlier run wrote; empty where that is unknown."""
     path = folder / _manifest(name)
     try:
         if path.is_symlink() or path.stat().st_size > _MOST_COMPARED:
@@ -137,17 +137,17 @@ def _now(path: Path) -> tuple[bool, str | None]:
 
 
 def _mode_differs(path: Path, out: Output, name: str) -> bool:
-    """Whether a program cannot be run, or a link is a file with the same text."""
+    """Whether, despite equal texts, one is a link and the other a file, or a program is not executable."""
     if name in out.links:
         return not path.is_symlink()
     return path.is_symlink() or (out.files[name].startswith("#!") and not os.access(path, os.X_OK))
 
 
 def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]:
-    """Writes everything into a folder, which need not be there yet; returns what became different.
+    """Writes everything into a folder, which need not exist; returns the differences.
 
-    Raises UserError when that would overwrite what somebody else wrote, unless `force`; ToolError when it
-    cannot be written; nothing is changed then.
+    Raises UserError when that would overwrite foreign files, unless `force`; ToolError when it cannot be
+    written; then nothing is changed.
     """
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{printable(str(folder))} is a file: expected a folder, or a new name")
@@ -167,7 +167,7 @@ def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]
     coming = [*(d.path for d in found if d.new is not None), _manifest(name)]
     going = [d.path for d in found if d.new is None]
     if not marks:
-        # Nothing of ours is left, so that there is nothing to remember.
+        # Nothing of ours is left, so the manifest goes, too.
         coming, going = [], [*going, _manifest(name)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -191,7 +191,7 @@ def _stage(folder: Path, out: Output, paths: list[str]) -> None:
 
 
 def _swap(folder: Path, work: Path, coming: list[str], going: list[str]) -> None:
-    """Moves all new files in and the old ones out; back again when one of them cannot be."""
+    """Moves all new files in and the old ones out; undoes everything when one move fails."""
     done: list[tuple[Path, Path | None]] = []
     made: list[Path] = []
     try:
@@ -208,19 +208,19 @@ def _swap(folder: Path, work: Path, coming: list[str], going: list[str]) -> None
         _undo(done, made)
         raise
     for path in going:
-        # A folder that is empty now was made for what went.
+        # A folder that is empty now was created for a removed file.
         for parent in _inner(folder, folder / path):
             with contextlib.suppress(OSError):
                 parent.rmdir()
 
 
 def _inner(folder: Path, path: Path) -> list[Path]:
-    """The folders that a path lies in, below `folder`; the innermost first."""
+    """The folders around a path, below `folder`; the innermost first."""
     return [p for p in path.parents if p != folder and p.is_relative_to(folder)]
 
 
 def _made_folders(folder: Path, target: Path) -> list[Path]:
-    """Makes the folders that a file will lie in; returns those that were not there."""
+    """Creates the folders for a file; returns those that are new."""
     missing = [p for p in reversed(_inner(folder, target)) if not p.exists()]
     for parent in missing:
         parent.mkdir()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build makes for the board: found by patterns, kept by content id, put back where it was; and whether
-the changes that it was made with are in it."""
+"""The products of a build that go to the board: found by patterns, kept by content id, restored to their
+place; and whether the build took its changes."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _MOST = 200
 
 @dataclass(frozen=True)
 class Products:
-    """Files by their path from the tree's folder: their sizes in bytes, and their SHA-256. `missed`: which of
-    the changes the build did not take, in words."""
+    """Files by their path from the tree's folder: their sizes in bytes, and their SHA-256. `missed`: the
+    changes that the build did not take, in words."""
 
     sizes: dict[str, int]
     hashes: dict[str, str]
@@ -34,9 +34,9 @@ class Products:
 
 
 def find_products(tree: Tree) -> Products:
-    """The products as they lie in the tree now; none where its owner named none.
+    """The products that are in the tree now; none where its owner configured none.
 
-    Raises UserError when a pattern fits nothing, or leads out of the folder.
+    Raises UserError when a pattern matches nothing, or leads out of the folder.
     """
     root = Path(tree.folder).resolve()
     sizes: dict[str, int] = {}
@@ -62,9 +62,9 @@ def _inside(pattern: str) -> bool:
 
 
 def missed(tree: Tree, change: Change) -> tuple[str, ...]:
-    """What the tree's configurations do not have of a change after a build with it, a line for each of them.
+    """The parts of a change that the tree's configurations lack after a build with it, a line each.
 
-    Nothing is said of a configuration that is not there, or was not when the tree was imported.
+    A configuration is ignored if it does not exist, or did not when the tree was imported.
     """
     found = (_of_one(tree, name, change) for name in TREES)
     return tuple(line for line in found if line)
@@ -88,20 +88,20 @@ def _of_one(tree: Tree, name: str, change: Change) -> str:
 
 
 class Keeper:
-    """Keeps products of builds in the cache. What is kept belongs to the base that it was made beside: with
-    another one, somebody has changed the tree."""
+    """Keeps products of builds in the cache. They belong to the base that they were built with: a different
+    base means that somebody has changed the tree."""
 
     def __init__(self, cache: Cache, tree: Tree) -> None:
         self._cache, self._tree = cache, tree
         self._used: set[str] = set()
 
     def key(self, base: Products, variant: str) -> str:
-        """The name of what the variant with that id comes to, beside that base."""
+        """The key for the products of the variant with that id, given that base."""
         command = [self._tree.folder, self._tree.build, self._tree.shell]
         return id_of(["products", command, base.hashes, variant])
 
     def known(self, key: str) -> Products | None:
-        """What is kept under a key; None where nothing is."""
+        """The products under a key; None where there are none."""
         path = self._cache.find(key)
         self._used.add(key)
         try:
@@ -110,7 +110,7 @@ class Keeper:
             return None
 
     def keep(self, key: str, products: Products) -> None:
-        """Keeps what lies in the tree now. Raises ToolError when there is no room."""
+        """Keeps the products that are in the tree now. Raises ToolError when there is no room."""
         self._used.add(key)
         if self._cache.find(key) or not products.sizes:
             return
@@ -125,9 +125,10 @@ class Keeper:
         self._cache.prune(DEFAULT_LIMIT_BYTES, frozenset(self._used))
 
     def put_back(self, key: str) -> None:
-        """Puts what is kept into the tree, in the place of what is there; through links, so that these stay.
+        """Restores kept products in the tree, replacing what is there; writes through links, so that these
+        stay.
 
-        Raises ToolError when it is not kept any more, or cannot be written.
+        Raises ToolError when they are no longer kept, or cannot be written.
         """
         products, path = self.known(key), self._cache.find(key)
         if not products or not path:
@@ -148,6 +149,6 @@ class Keeper:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A copy of an image: with its holes, at no cost where the file system can."""
+    """Copies an image with its holes, as a reflink where the file system supports that."""
     target.parent.mkdir(parents=True, exist_ok=True)
     process.run(["cp", "--reflink=auto", "--sparse=always", "--preserve=mode", "--", source, target])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An imported tree as what an audit is about: what is made of its files, by their roles."""
+"""An imported tree as the subject of an audit: what its files say, by their roles."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ READ = (
     "kernel-config", "uboot-config", "busybox-config", "kernel-image", "device-tree", "uboot-environment",
     "uboot-script", *_ROOTS, "emulator", *_PROGRAMS,
 )  # fmt: skip
-"""Roles whose files are read, in the order in which they count."""
+"""Roles whose files are read, in order of precedence."""
 _MOST_BYTES = 64 << 20
 
 
 def tells(role: str) -> str:
-    """What a role is one form of: of each, one is enough."""
+    """The subject of a role: one file per subject is enough."""
     if role in _ROOTS:
         return "rootfs"
     return "uboot-environment" if role in _PROGRAMS else role
 
 
 def read(role: str, path: Path) -> Piece | None:
-    """What a file tells; None where it is nothing for audit. Raises UserError when it is not understood."""
+    """What a file says; None where audit does not use it. Raises UserError when it is not understood."""
     if path.name.endswith(".qemuboot.conf"):
         return None
     if role in _PROGRAMS:
@@ -40,7 +40,7 @@ def read(role: str, path: Path) -> Piece | None:
 
 
 def _compiled_in(path: Path) -> Piece | None:
-    """The environment that a U-Boot starts with when it has none stored."""
+    """The environment that a U-Boot starts with when none is stored."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             return None
@@ -55,7 +55,7 @@ def _compiled_in(path: Path) -> Piece | None:
 
 
 def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
-    """What the files of a tree tell, as they are now, and what is not as it was when it was imported.
+    """What the files of a tree say now, and what has changed since it was imported.
 
     Raises UserError when the folder no longer exists.
     """
@@ -90,7 +90,7 @@ def pieces(tree: Tree) -> tuple[list[Piece], list[str]]:
 
 
 def values(tree: Tree) -> dict[str, str]:
-    """What placeholders of techniques (`@name@`) stand for in a tree, as far as its files tell.
+    """The values of techniques' placeholders (`@name@`) in a tree, as far as its files say.
 
     Raises UserError when the folder no longer exists.
     """
@@ -99,7 +99,7 @@ def values(tree: Tree) -> dict[str, str]:
 
 
 def title(tree: Tree) -> str:
-    """A tree in words."""
+    """The title of a tree."""
     version = tree.versions.get(tree.made_by, "")
     of = f" for {printable(tree.machine)}" if tree.machine else ""
     return f"{tree.name}: {MAKERS[tree.made_by]}{' ' + printable(version) if version else ''}{of}, imported"

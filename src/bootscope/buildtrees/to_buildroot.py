@@ -23,7 +23,7 @@ from bootscope.system.model import Symbols
 
 _KERNEL_FRAGMENT, _OVERLAY = "linux.fragment", "rootfs-overlay"
 _WAS = "command-line.before"
-"""The boot menu or command line that the changes were made from."""
+"""The boot menu or command line before the changes."""
 _TREES = {
     "kernel": (_KERNEL_FRAGMENT, "BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES"),
     "uboot": ("uboot.fragment", "BR2_TARGET_UBOOT_CONFIG_FRAGMENT_FILES"),
@@ -50,7 +50,7 @@ _OPTIONS = {
     ("erofs", "-zlz4hc"): ("EROFS_LZ4HC=y",),
 }
 _PACKINGS = ("GZIP", "LZ4", "LZMA", "LZO", "XZ", "ZSTD", "UNCOMPRESSED")
-"""Kernel compressions that Buildroot decides itself, whatever a fragment says."""
+"""Kernel compressions that Buildroot sets itself, whatever a fragment says."""
 _OWN = {
     "DEVTMPFS": "unless BR2_ROOTFS_DEVICE_CREATION_STATIC is set",
     "DEVTMPFS_MOUNT": "unless BR2_ROOTFS_DEVICE_CREATION_STATIC is set",
@@ -59,17 +59,17 @@ _OWN = {
     "INOTIFY_USER": "when devices are made by eudev",
     "BLK_DEV_INITRD": "when BR2_TARGET_ROOTFS_CPIO is set",
 }
-"""Kernel symbols that Buildroot switches on after all fragments, and when."""
+"""Kernel symbols that Buildroot enables after all fragments, and when."""
 
 
 def fragment_of(name: str) -> str:
-    """Where the BR2_ lines lie."""
+    """The path of the BR2_ lines."""
     return f"board/{name}/buildroot.fragment"
 
 
 def as_it_was(tree: Tree, menu: str, board: Path) -> tuple[str, str]:
-    """The boot menu and the command line of a tree, without what an earlier run, which wrote into the folder
-    `board`, made of them: the tree may have been built with that since."""
+    """The boot menu and the command line of a tree, without the changes of an earlier run that wrote into the
+    folder `board`: the tree may have been built with them since."""
     was = text(board / _WAS)
     inside = _inside_target(tree)
     if was and menu and inside and menu == text(board / _OVERLAY / inside):
@@ -79,7 +79,7 @@ def as_it_was(tree: Tree, menu: str, board: Path) -> tuple[str, str]:
 
 
 def write(changes: ChangeSet, target: Target) -> Output:
-    """The tree."""
+    """The external tree."""
     out, name = Output(), target.name
     variable = "BOOTSCOPE_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
     board = f"board/{name}"
@@ -120,7 +120,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
 
 
 def _merged_usr(change: Change, target: Target) -> Change:
-    """The change with its paths below /usr, where the tree has /bin, /sbin and /lib there."""
+    """The change with its paths below /usr, where /bin, /sbin and /lib of the tree are links to there."""
     if symbol(target.config, "BR2_ROOTFS_MERGED_USR") != "y":
         return change
 
@@ -136,7 +136,7 @@ def _merged_usr(change: Change, target: Target) -> Change:
 
 
 def _own_decisions(out: Output, symbols: Symbols, lines: list[str]) -> None:
-    """What Buildroot decides itself, and so must be told to Buildroot."""
+    """What Buildroot sets itself, so that it needs BR2_ lines or a person."""
     chosen = [p for p in _PACKINGS if symbols.get(f"KERNEL_{p}") is True]
     lines += [f"BR2_LINUX_KERNEL_{p}=y" for p in chosen[:1]]
     for name, when in _OWN.items():
@@ -145,7 +145,7 @@ def _own_decisions(out: Output, symbols: Symbols, lines: list[str]) -> None:
 
 
 def _taken_back(out: Output, target: Target, lines: list[str], variable: str) -> list[str]:
-    """Lines that undo what an earlier run set and this one does not: .config has it still."""
+    """Lines that undo what an earlier run set and this one does not: it is still in .config."""
     keys = {line.removeprefix("# ").partition("=")[0].partition(" ")[0] for line in lines}
     found: list[str] = []
     for line in target.before.splitlines():
@@ -162,7 +162,7 @@ def _taken_back(out: Output, target: Target, lines: list[str], variable: str) ->
 
 
 def _added(target: Target, key: str, value: str) -> str:
-    """A line that adds to a list which the tree may have already."""
+    """A line that adds to a list that the tree may already have."""
     before = [word for word in symbol(target.config, key).split() if word != value]
     return f'{key}="{" ".join([*before, value])}"'
 
@@ -186,13 +186,13 @@ def _compiled_in(tree: Tree) -> bool:
 
 
 def _inside_target(tree: Tree) -> str:
-    """The path in the root file system of the file that the tree's command line is in; empty if in none."""
+    """The path, in the root file system, of the file with the tree's command line; empty if it is in none."""
     before, _, inside = tree.command_line_from.partition("target/")
     return inside if before in ("", "output/") else ""
 
 
 def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> None:
-    """BR2_ lines for what settings of a system stand for; takes those out that were understood."""
+    """BR2_ lines for settings of a system; removes the settings that were understood."""
     kind = settings.get("rootfs.filesystem")
     given = settings.get("rootfs.options")
     options = " ".join(given) if isinstance(given, tuple) else None
@@ -226,17 +226,17 @@ def _settings(out: Output, settings: dict[str, object], lines: list[str]) -> Non
         if address:
             lines += ["BR2_LINUX_KERNEL_UIMAGE=y", f'BR2_LINUX_KERNEL_UIMAGE_LOADADDR="{address:#x}"']
     if settings.get("kernel.modules") is True:
-        settings.pop("kernel.modules")  # Buildroot installs modules whenever there are some.
+        settings.pop("kernel.modules")  # Buildroot installs modules whenever there are any
     common.settings_by_hand(out, settings)
 
 
 def _line(setting: str) -> str:
-    """A line of a configuration; what is not set has a form of its own."""
+    """A line of a configuration; an unset symbol has a form of its own."""
     return f"# {setting.removesuffix('=n')} is not set" if setting.endswith("=n") else setting
 
 
 def _use(out: Output, target: Target, board: str, variable: str) -> None:
-    """The steps, with OUTPUT for where Buildroot builds and DIR for what was written."""
+    """The steps, with OUTPUT for Buildroot's output folder and DIR for the written folder."""
     own = target.tree is not None and target.inside
     make = "make" if own else "make O=OUTPUT"
     named = re.findall(r'^BR2_EXTERNAL_(\w+)_PATH="([^"\n]+)"$', target.config, re.MULTILINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes as plain files, for a build that is none of those that bootscope knows."""
+"""Changes as plain files, for a build system that bootscope does not know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_SCRIPT = " (which has no such script: take the kernel's)"
 
 
 def write(changes: ChangeSet, target: Target) -> Output:
-    """Fragments, an overlay, a script that takes things out."""
+    """Fragments, an overlay, and a script that removes files."""
     out, change = Output(), changes.change
     for tree in TREES:
         symbols = change.symbols(tree)

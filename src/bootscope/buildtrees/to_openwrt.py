@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes as the top folder of OpenWrt takes them: files/, env/kernel-config, and lines for .config."""
+"""Changes for the top folder of OpenWrt: files/, env/kernel-config, and lines for .config."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ROOTS = {"squashfs": "TARGET_ROOTFS_SQUASHFS", "ext4": "TARGET_ROOTFS_EXT4FS"}
 
 
 def lines_of(name: str) -> str:
-    """Where the lines for .config lie."""
+    """The path of the lines for .config."""
     return f"{name}.config"
 
 
 def write(changes: ChangeSet, target: Target) -> Output:
-    """What goes into the top folder of OpenWrt's sources. Raises UserError where nothing would."""
+    """The content for the top folder of OpenWrt's sources. Raises UserError where there is none."""
     out, change = Output(), changes.change
     lines: list[str] = []
     _kernel(out, changes, target, lines)
@@ -58,13 +58,13 @@ def write(changes: ChangeSet, target: Target) -> Output:
 
 
 def _kernel(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -> None:
-    """OpenWrt puts what its own menu says of the kernel behind all files, so that both must say it."""
+    """OpenWrt appends the kernel symbols of its own menu after all files, so both must agree."""
     symbols = changes.change.symbols("kernel")
     if not symbols:
         return
     out.files["env/kernel-config"] = common.symbols_text(symbols)
     asked = target.sources.asked
-    # What OpenWrt has no question for is dropped by `make defconfig`.
+    # `make defconfig` drops symbols that OpenWrt's menu lacks.
     lines += fragment({f"KERNEL_{n}": v for n, v in symbols.items() if asked is None or n in asked})
     out.by_hand.append("packages of kernel modules (kmod-...) override env/kernel-config")
 
@@ -131,7 +131,7 @@ def _uboot(out: Output, changes: ChangeSet, target: Target) -> None:
 
 
 def _option(name: str, value: str | int | bool) -> str:
-    """A symbol as OpenWrt's makefiles of U-Boot want it: words for its program scripts/config."""
+    """A symbol in the form of OpenWrt's U-Boot makefiles: arguments for its program scripts/config."""
     if isinstance(value, bool):
         return f"--{'enable' if value else 'disable'} {name}"
     if isinstance(value, int):
@@ -144,7 +144,7 @@ def _use(out: Output, target: Target, lines: list[str]) -> None:
     own = lines_of(target.name)
     taken_back = _taken_back(target.before, lines)
     if taken_back:
-        # What is set and what is not have the name followed by one of these.
+        # In set and unset symbols, one of these follows the name.
         forget = f"/^(# )?CONFIG_({'|'.join(taken_back)})[= ]/d"
         out.use += [
             "An earlier run put lines into .config that are no longer wanted; this restores OpenWrt's own "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes as a layer for Yocto: fragments by .bbappend, a class for the root file system, and an .inc file
-with what belongs into the configuration."""
+for the configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bootscope.system.filesystems import DRIVERS
 _SERIES = re.compile(r"[a-z][a-z0-9]{1,30}")
 _RECIPE = re.compile(r"[a-z][a-z0-9.+-]{0,60}")
 _PLAIN_WORD = re.compile(r"[\w.,:=/@%+-]+")
-_FILE_SYSTEMS = DRIVERS.keys() - {"xfs"}  # for which OpenEmbedded has no type of image
+_FILE_SYSTEMS = DRIVERS.keys() - {"xfs"}  # OpenEmbedded has no image type for it
 _SQUASHFS = {
     "-comp lz4": "squashfs-lz4",
     "-comp xz": "squashfs-xz",
@@ -26,7 +26,7 @@ _EROFS = {"-zlz4": "erofs-lz4", "-zlz4hc": "erofs-lz4hc", "": "erofs"}
 
 
 def write(changes: ChangeSet, target: Target) -> Output:
-    """The layer. Raises UserError when the series is not known, or a recipe has no name of a recipe."""
+    """The layer. Raises UserError when the series is unknown, or a recipe's name is invalid."""
     series = _series(target)
     for recipe in (target.kernel_recipe, target.uboot_recipe):
         if not _RECIPE.fullmatch(recipe):
@@ -143,7 +143,7 @@ def _configuration(out: Output, changes: ChangeSet, target: Target) -> None:
     settings: dict[str, object] = dict(change.settings)
     _settings(out, settings, lines)
     common.settings_by_hand(out, settings)
-    # Also where there is nothing to say: local.conf may require it since an earlier run.
+    # Written even if empty: local.conf may require it since an earlier run.
     out.files[f"conf/{name}.inc"] = "\n".join(lines or ["# Nothing to set."]) + "\n"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of an imported tree: no changes, or some, as its build system takes them."""
+"""Variants of an imported tree: without changes or with some, in the form of its build system."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bootscope.core.errors import UserError, printable
 from bootscope.system.changes import Change
 
 NAME = "trial"
-"""What the changes are called in the folder that they are written to."""
+"""The name of the changes in the folder that they are written to."""
 _README = ("README.md", f"{NAME}.md")
 
 
 @dataclass(frozen=True)
 class Variant:
     """A tree with the changes of some techniques. `key` is their content id, or ``base`` where there are
-    none; `notes` say what of them could not be written."""
+    none; `notes` name changes that could not be written."""
 
     specs: tuple[str, ...]
     changes: ChangeSet
@@ -36,30 +36,30 @@ class Variant:
 
     @property
     def words(self) -> str:
-        """It in words."""
+        """The variant in words."""
         return " + ".join(self.specs) if self.specs else "no changes"
 
     @property
     def written(self) -> dict[str, str]:
-        """The files that it puts into the tree, but for the page about them."""
+        """The files that it puts into the tree, except the README."""
         return _files(self.output)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is in the changes and not in what was built."""
+        """The parts of the changes that are not in the build."""
         lost = [f"not expressed: {line}" for line in self.output.lost]
         return (*(f"left to your build: {line}" for line in self.output.by_hand), *lost)
 
 
 class Variants:
-    """Makes the variants of one tree, all from how the tree is when this is made."""
+    """Makes the variants of one tree, all from the tree's current state."""
 
     def __init__(self, tree: Tree, of_run: OfRun, values: Mapping[str, str]) -> None:
-        """`values` are put in for placeholders (``@name@``). Raises UserError as `apply` does."""
+        """`values` replace placeholders (``@name@``). Raises UserError as `apply` does."""
         self.tree, self._of_run = tree, of_run
         self._values = {**found(tree), **values}
         self._kind = FILES if tree.made_by == BARE else tree.made_by
-        # Variants are written from how the tree is, so that nothing of an earlier one is to be taken back.
+        # Variants are based on the current tree, so there is nothing of an earlier one to undo.
         whole = target_for(NAME, tree, tree.trial, self._kind, Path(tree.folder))
         self._target: Target = replace(whole, before="")
         self.base = Variant((), ChangeSet((), Change()), self._written(ChangeSet((), Change())), BASE)
@@ -67,8 +67,8 @@ class Variants:
     def of(self, specs: Sequence[str]) -> Variant:
         """The tree with techniques (ID or ID=WAY).
 
-        Raises UserError for what is none, for those that exclude each other, where nothing of them can be
-        written for this build system, and when the tree was left with changes in it.
+        Raises UserError for an unknown technique, for techniques that exclude each other, where nothing of
+        them can be written for this build system, and when the tree still contains earlier changes.
         """
         if not specs:
             return self.base
@@ -91,7 +91,7 @@ class Variants:
     def put(self, variant: Variant) -> Path:
         """Writes the changes of a variant, and only those, into the tree's folder for them.
 
-        Raises UserError when files of somebody else are in the way, ToolError when it cannot be written.
+        Raises UserError when foreign files are in the way, ToolError when it cannot be written.
         """
         folder = changes_folder(self.tree)
         place.place(folder, variant.output, NAME, force=False)
@@ -99,8 +99,8 @@ class Variants:
 
 
 def _check_menu(tree: Tree, menu: str) -> None:
-    """Raises UserError when the boot menu is not as it was imported: a variant made from one that has changes
-    already would have them too."""
+    """Raises UserError when the boot menu differs from the imported one: it may contain earlier changes,
+    which the variant would then have, too."""
     path = tree.command_line_from
     if menu and in_menu(Path(path).name, menu) != tree.command_line:
         raise UserError(

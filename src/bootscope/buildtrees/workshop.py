@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user's tree while changes are tried in it: written, built, put onto the board, and taken back at the end.
+"""A user's tree while changes are tried in it: written, built, deployed to the board, and undone at the end.
 
-The owner's own commands do the work. At the end, whatever came between, the folder of changes has none, the
-tree is built without them, and the board has what was built so; after Ctrl-C only what takes no time of that
-is done, and the rest is told.
+The owner's own commands do the work. At the end, whatever happened, the folder of changes is empty of
+changes, the tree is built without them, and that build is on the board; after Ctrl-C only what takes no time
+is done, and the rest is reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEPLOY_S = 3600
 
 
 class BuildFailedError(ToolError):
-    """The owner's command fails with a variant, whose key is `key`; `log` is the path of its full output."""
+    """The owner's command fails for the variant with that `key`; `log` is the path of its full output."""
 
     def __init__(self, message: str, log: str, key: str) -> None:
         super().__init__(message, hint=f"full log, with the changes at its top: {log}")
@@ -36,8 +36,8 @@ class BuildFailedError(ToolError):
 
 @dataclass
 class Workshop:
-    """What is where: which variant's changes, build, images and board. `brings` is a strategy of a farm that
-    puts the images onto the board; `tell` is told what goes on."""
+    """The state: which variant's changes, build and images are in the tree and on the board. `brings` is a
+    farm's strategy that deploys the images to the board; `tell` is called with progress."""
 
     tree: Tree
     variants: Variants
@@ -46,9 +46,9 @@ class Workshop:
     brings: Callable[[], None] | None = None
     _made: dict[str, Products] = field(default_factory=dict)
     _built: str = ""
-    """The variant that the tree was built as last; empty while nobody knows."""
+    """The variant of the latest build; empty while that is unknown."""
     _lies_there: str = ""
-    """The variant whose images lie in the tree."""
+    """The variant whose images are in the tree."""
     _on_board: str = ""
     _deployed: bool = False
 
@@ -59,13 +59,13 @@ class Workshop:
 
     @property
     def deploys(self) -> bool:
-        """Whether anything but the build puts the images onto the board."""
+        """Whether anything but the build deploys the images to the board."""
         return bool(self.tree.trial.deploy or self.brings)
 
     def make(self, variant: Variant) -> Products:
         """Builds a variant unless it is known; returns its images.
 
-        Raises BuildFailedError, and UserError where what the owner said does not fit.
+        Raises BuildFailedError, and UserError where the owner's configuration does not fit.
         """
         if variant.key in self._made:
             return self._made[variant.key]
@@ -81,13 +81,13 @@ class Workshop:
         return self._made[variant.key]
 
     def same(self, one: Variant, other: Variant) -> bool:
-        """Whether two variants came to the same images, byte by byte."""
+        """Whether two variants have the same images, byte by byte."""
         hashes = self.make(one).hashes
         return bool(hashes) and hashes == self.make(other).hashes
 
     def deploy(self, variant: Variant) -> float:
-        """Puts a variant onto the board unless it is there; returns what that took in s, with its build where
-        images are not kept.
+        """Deploys a variant to the board unless it is there; returns the time taken in s, including its build
+        where images are not kept.
 
         Raises BuildFailedError, ToolError and BoardError.
         """
@@ -163,12 +163,12 @@ class Workshop:
     # ---- the end ----
 
     def back(self) -> None:
-        """Takes all changes back: folder, build and board. What fails is told, and the rest is done."""
+        """Undoes all changes: folder, build and board. Stops at a failure, and reports it."""
         base, before = self.variants.base, self._made.get(self.variants.base.key)
         try:
             self.variants.put(base)
             if before is None:
-                return  # it does not build, so that nothing else was done
+                return  # it does not build, so nothing else was done
             if self._built != base.key:
                 self.tell("the tree is restored: built again without changes")
                 self._build(base)
@@ -194,7 +194,7 @@ class Workshop:
             )
 
     def leave(self) -> None:
-        """Takes back what takes no time, and tells what is left to do."""
+        """Undoes what takes no time, and reports what is left to do."""
         base = self.variants.base
         with contextlib.suppress(BootscopeError):
             self.variants.put(base)
@@ -215,9 +215,9 @@ def _lines(message: str) -> str:
 
 @contextlib.contextmanager
 def opened(shop: Workshop) -> Iterator[Workshop]:
-    """The tree is ours inside the block, and put back after it.
+    """Reserves the tree inside the block, and restores it afterwards.
 
-    Raises UserError while somebody else tries changes in the same tree.
+    Raises UserError while another process tries changes in the same tree.
     """
     folder = own_folder(shop.tree)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Yocto (OpenEmbedded) build made: its deploy folder, and the work folders while they are there."""
+"""The results of a Yocto (OpenEmbedded) build: its deploy folder, and the work folders as long as they
+exist."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def _is_deploy(look: Look, at: str) -> bool:
 
 
 def root_of(folder: Path) -> Path | None:
-    """The folder to look in: the one named, when it is a build folder, its tmp, or a deploy folder."""
+    """The folder to search: the given one, when it is a build folder, its tmp, or a deploy folder."""
     look = Look(folder)
     if _is_deploy(look, "") or _machines(look):
         return folder
@@ -40,7 +41,7 @@ def _machines(look: Look) -> list[Path]:
 
 
 def collect(parts: Parts) -> None:
-    """Looks for everything. Raises UserError when there are several machines and none was named."""
+    """Searches for everything. Raises UserError when there are several machines and none was chosen."""
     look = parts.look
     parts.take("build-config", ["conf/local.conf"])
     deploy = look.root if _is_deploy(look, "") else _machine(look, parts.wants_machine)
@@ -89,7 +90,7 @@ def _deployed(parts: Parts, at: str) -> None:
 
 
 def _initramfs(parts: Parts, at: str, variables: Mapping[str, str]) -> None:
-    """The image that goes into memory; one that is bundled is a part of the kernel's file."""
+    """The initramfs image; a bundled one is part of the kernel image."""
     name = variables.get("INITRAMFS_IMAGE", "")
     if name and variables.get("INITRAMFS_IMAGE_BUNDLE") != "1" and "initramfs" not in parts.paths:
         stem = plain(f"{name}-{parts.machine}")
@@ -98,14 +99,14 @@ def _initramfs(parts: Parts, at: str, variables: Mapping[str, str]) -> None:
 
 
 def _image(parts: Parts, at: str, wanted: str) -> str:
-    """The name of an image without its last ending, of those that there are the newest."""
+    """The name of the wanted or the newest image, without its last suffix."""
     endings = tuple(mark.removeprefix("*") for mark in _MARKS)
     found = [
         (path, path.name.removesuffix(mark if mark != ".rootfs.manifest" else ".manifest"))
         for mark in endings
         for path in parts.look.all(f"{at}*{mark}")
     ]
-    # The links are what is meant; what they lead to carries a date.
+    # Names are those of the links; their targets contain a date.
     links = [stem for path, stem in found if path.is_symlink()] or [stem for _, stem in found]
     stems = list(dict.fromkeys(links))
     if wanted:
@@ -123,13 +124,13 @@ def _image(parts: Parts, at: str, wanted: str) -> str:
 
 
 def _variables(parts: Parts, path: Path | None) -> dict[str, str]:
-    """The variables that a build left; only those that are texts."""
+    """The variables that a build left; texts only."""
     told = parts.variables(path, "IMAGE.testdata.json")
     found = {k: v for k, v in told.items() if isinstance(v, str)}
     for name, value in (
         ("distribution", found.get("DISTRO")),
         ("distribution version", found.get("DISTRO_VERSION")),
-        # What the core layer is made for is one; its list of names may have the one before, too.
+        # The first names one series; the list may also contain the one before.
         ("series", found.get("LAYERSERIES_COMPAT_core") or found.get("LAYERSERIES_CORENAMES")),
         ("kernel recipe", found.get("PREFERRED_PROVIDER_virtual/kernel")),
     ):

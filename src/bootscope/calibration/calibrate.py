@@ -24,7 +24,7 @@ _FEW_PERCENT = 30
 def calibrate(like: str, emulated: EmulatedBoot, board: Board, boots: Sequence[RealBoot]) -> Calibration:
     """Fits `board`'s figures to the boots; `like` is the id of the emulated one.
 
-    Raises UserError when they have too little in common.
+    Raises UserError when the boots have too little in common.
     """
     if len({boot.stamp for boot in boots}) > 1:
         raise UserError(
@@ -83,7 +83,7 @@ def _compared(
     fit: Fitted,
     stamp: str,
 ) -> list[Compared]:
-    """The stretches with what the old rates and the new ones make of them."""
+    """The stretches with their predictions by the old and the new rates."""
     return [
         Compared(
             phase=emulated.phase_between(s.first, s.last),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From fitted rates to the figures of a board profile, in the units that the profile has."""
+"""From fitted rates to the figures of a board profile, in the profile's units."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from bootscope.statistics.student import student_975
 _NS = 1_000_000_000
 _BITS = 10
 _FASTEST = 1_000_000_000_000
-"""Bytes a second of a card whose bytes take no time that could be measured."""
+"""Bytes per second of a card whose transfer time is too short to measure."""
 _SAME_RATE = 0.03
-"""A line cannot be read when its rate is further off than this: what is nearer is one rate."""
+"""A line cannot be read when its rate is further off than this: closer rates count as the same."""
 _RATE_HALF = 0.01
 _OWN_CLOCK = "the moment of power-on is unknown: time 0 of these boots is another moment"
 
 
 def known_line(emulated: EmulatedBoot, boots: Sequence[RealBoot]) -> dict[int, Told]:
-    """The serial line's rate, where all boots were listened to at one that is known."""
+    """The serial line's rate, where all boots were captured at the same known rate."""
     rates = {boot.rate for boot in boots}
     rate = rates.pop()
     if rates or not rate or not emulated.byte_ns:
         return {}
     ratio = _BITS * _NS / rate / emulated.byte_ns
-    # What a port's clock makes of a rate is never quite that rate: the emulated one has the same.
+    # A port's clock never gives exactly the nominal rate: the emulated port has the same deviation.
     ratio = 1.0 if abs(ratio - 1) <= _SAME_RATE else ratio
     return {LINE: Told(ratio, ratio * _RATE_HALF, f"the console was read at {rate} baud")}
 
 
 def cpu_figure(board: Board, fit: Fitted) -> Figure:
-    """What the CPU takes against the emulator, without a model of a core."""
+    """The CPU's time relative to the emulator's, without a model of a core."""
     return _straight(CPU_SCALE, board.cpu_scale_ppm.value, fit.found[CPU], UNSCALED_PPM)
 
 
 def figures_of_core(core: CoreAmounts, fit: Fitted) -> list[Figure]:
-    """What an instruction takes on the core, and a line out of its memory."""
+    """The time of an instruction on the core, and of reading a cache line from its memory."""
     costs = core.timing.core.costs
     each, line = costs.instruction_millicycles.value, costs.read_ns.value
     return [
@@ -65,7 +65,7 @@ def figures_of_core(core: CoreAmounts, fit: Fitted) -> list[Figure]:
 
 
 def figures(board: Board, byte_ns: int, fit: Fitted) -> list[Figure]:
-    """Those of card and line. `byte_ns`: of a byte on the emulator's line."""
+    """The figures of card and line. `byte_ns`: time of a byte on the emulator's line."""
     card, found = board.card, fit.found
     baud = _BITS * _NS / byte_ns if byte_ns else 0.0
     return [
@@ -76,7 +76,7 @@ def figures(board: Board, byte_ns: int, fit: Fitted) -> list[Figure]:
 
 
 def _straight(name: str, before: int, rate: Rate, unit: float) -> Figure:
-    """A figure that grows with its rate."""
+    """A figure that is proportional to its rate."""
     if rate.how == KEPT:
         return Figure(name, before, before, None, None, how=KEPT, why=rate.why)
     low, high = (
@@ -88,7 +88,7 @@ def _straight(name: str, before: int, rate: Rate, unit: float) -> Figure:
 
 
 def _turned(name: str, before: int, rate: Rate, unit: float) -> Figure:
-    """A figure that is larger where its rate is smaller."""
+    """A figure that is inversely proportional to its rate."""
     if rate.how == KEPT:
         return Figure(name, before, before, None, None, how=KEPT, why=rate.why)
     smallest = rate.value - rate.half
@@ -99,7 +99,7 @@ def _turned(name: str, before: int, rate: Rate, unit: float) -> Figure:
 
 
 def power_on(board: Board, seen: Sequence[Heard], lines: Sequence[HeardLine], fit: Fitted) -> Figure:
-    """The time from power to the first instruction: what is left of the time to the first line."""
+    """The time from power to the first instruction: the rest of the time to the first line."""
     before = board.power_on_ns.value
     known = [h for h in seen if h.boot.zero_error_ns is not None and h.at_ns]
     if not known:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rates of a board from stretches between console lines.
 
-Which waits make up a stretch depends on the rates (model.py), so the stretches are taken apart with the
-rates found so far until these stay. A rate that the boots hardly tell of keeps the profile's value: a made-up
+Which waits make up a stretch depends on the rates (model.py), so the stretches are split with the rates found
+so far until these converge. A rate that the boots hardly determine keeps the profile's value: a made-up
 figure would be worse than none.
 """
 
@@ -18,13 +18,14 @@ from bootscope.calibration.robust import KnownFigure, Row, fit, known
 _TURNS = 12
 _SAME = 1e-5
 _ALIKE = 1e-4
-"""What is left of a column when what it shares with others is taken out, for it to be told from them."""
+"""The share of a column's sum of squares that must be independent of other columns, to separate it from
+them."""
 _VAGUE = 0.5
-"""A rate whose interval reaches further than this share of it to either side is not told."""
+"""A rate is undetermined if its interval reaches further than this share of it to either side."""
 _BARELY = 1e-4
-"""An amount that makes up less than this share of the boot cannot be told."""
+"""An amount below this share of the boot cannot be determined."""
 _FEWEST = 1.5
-"""A rate that rests on fewer stretches than this is taken from one: nothing shows how far that is off."""
+"""A rate that rests on fewer stretches than this rests on one: its error is unknown."""
 WORDS = {
     CPU: "the CPU's work",
     COMMANDS: "the storage commands",
@@ -35,13 +36,13 @@ WORDS = {
 }
 
 Amounts = Callable[[Rates], Sequence[Row]]
-"""The stretches, taken apart with these rates; amounts in the order of :class:`Rates`."""
+"""The stretches, split with these rates; amounts in the order of :class:`Rates`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate: what the profile should have, half of its 95 % interval, how many stretches it rests on, and
-    whence it is: FITTED, TOLD or KEPT, and `why` that. `warning`: what is odd about it."""
+    """A rate: its value for the profile, half of its 95 % interval, the number of stretches that it rests on,
+    and its origin: FITTED, TOLD or KEPT, and `why`. `warning`: what is odd about it."""
 
     value: float
     half: float
@@ -53,7 +54,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The rates found, with the stretches taken apart by them."""
+    """The rates found, with the stretches split by them."""
 
     rates: Rates
     found: tuple[Rate, ...]
@@ -63,7 +64,7 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A rate that is known from elsewhere, to within `half`, and from where."""
+    """A rate that is known from elsewhere, to within `half`, and its source."""
 
     value: float
     half: float
@@ -79,7 +80,7 @@ class _Fit:
     def __init__(self, amounts: Amounts, before: Rates, told: Mapping[int, Told]) -> None:
         self._amounts, self._before, self._told = amounts, before, told
         self._fixed: dict[int, tuple[float, float]] = {k: (t.value, t.half / 2) for k, t in told.items()}
-        """Column -> its value, and how far off that may be (a deviation)."""
+        """Column -> its value, and its standard error."""
         self._why: dict[int, Rate] = {k: Rate(t.value, t.half, 0.0, TOLD, t.whence) for k, t in told.items()}
         self._rates = before
         self._rows: Sequence[Row] = amounts(before)
@@ -95,7 +96,7 @@ class _Fit:
                 break
             some = self._known(free)
             if some is None:
-                # Of what the stretches that are believed do not tell apart, the smallest goes first.
+                # Of columns that the accepted stretches do not separate, the smallest is removed first.
                 least = min(free, key=self._spent_ns)
                 self._fix(least, f"too few stretches to determine what {WORDS[least]} take")
                 continue
@@ -113,7 +114,7 @@ class _Fit:
         return [c for c in range(self._columns) if c not in self._fixed]
 
     def _known(self, free: Sequence[int]) -> list[KnownFigure] | None:
-        """How well the free columns are known, with what belongs to the fixed ones that may be off."""
+        """How well the free columns are known, considering the errors of the fixed ones."""
         given = [
             (tuple(row.amounts[c] for row in self._rows), off)
             for c, (_, off) in sorted(self._fixed.items())
@@ -122,7 +123,7 @@ class _Fit:
         return known(self._reduced(free), self._weights, tuple(self._rates[c] for c in free), given)
 
     def _settle(self) -> None:
-        """Fits and takes apart until the rates stay; takes out columns that say nothing."""
+        """Fits and splits until the rates converge; removes columns without information."""
         self._rates = Rates(*(self._fixed.get(c, (r, 0))[0] for c, r in enumerate(self._rates)))
         for _ in range(_TURNS):
             self._rows = self._amounts(self._rates)
@@ -139,7 +140,7 @@ class _Fit:
                 return
 
     def _reduced(self, free: Sequence[int]) -> list[Row]:
-        """The rows without the columns that are fixed."""
+        """The rows without the fixed columns."""
         return [
             Row(
                 tuple(row.amounts[c] for c in free),
@@ -151,13 +152,13 @@ class _Fit:
         ]
 
     def _take_out_silent(self) -> None:
-        """Fixes columns in which next to nothing happens, and those that go with others."""
+        """Fixes columns with next to no time in them, and those that depend on others."""
         whole_ns = sum(row.took_ns for row in self._rows)
         spent = {c: self._spent_ns(c) for c in self._free()}
         for column, ns in spent.items():
             if ns < _BARELY * whole_ns and column != EXTRA:
                 self._fix(column, f"{WORDS[column]} take almost no time between these lines", off=False)
-        # The larger ones first: what is left of a smaller one that goes along is nothing.
+        # The larger ones first: a smaller column that depends on them leaves no remainder.
         basis: list[tuple[int, list[float]]] = []
         for column in sorted(self._free(), key=lambda c: -spent[c]):
             rest = [row.amounts[column] / max(row.took_ns, row.noise_ns) for row in self._rows]
@@ -175,7 +176,7 @@ class _Fit:
                 basis.append((column, [x / left**0.5 for x in rest]))
 
     def _spent_ns(self, column: int) -> float:
-        """What all stretches together owe to a column, by the larger of both rates."""
+        """The time of all stretches together that a column accounts for, by the larger of both rates."""
         return sum(row.amounts[column] for row in self._rows) * max(self._before[column], self._rates[column])
 
     def _fix(self, column: int, why: str, *, off: bool = True) -> None:
@@ -185,7 +186,7 @@ class _Fit:
         self._rates = self._rates._replace(**{self._rates._fields[column]: before})
 
     def _vagueness(self, column: int, k: KnownFigure) -> float:
-        """The interval against the value, or against the value before where that is larger."""
+        """The interval relative to the value, or to the value before where that is larger."""
         size = max(k.value, self._before[column])
         return k.half / size if size else float("inf")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a listener would hear each console line of an emulated boot, on a board of any rates.
+"""When a listener would receive each console line of an emulated boot, on a board with any rates.
 
 The rules are those of timeline/costs.py: a storage command takes its time, a byte waits for a place in the
-port's queue and then for the line. Which of the waits counts depends on the rates, so that the amounts that
-make up a moment are found for given ones.
+port's queue and then for the line. Which of the waits counts depends on the rates, so the amounts that make
+up a moment are computed for given rates.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from bootscope.timeline.cpu_time import CpuTime, sees_delays
 
 @dataclass(frozen=True, slots=True)
 class HeardLine:
-    """A console line without its end (untrusted), and when its first and last byte had come over the line."""
+    """A console line without its end (untrusted), and when its first and last byte had arrived over the
+    line."""
 
     data: bytes
     first: Parts
@@ -35,7 +36,7 @@ class HeardLine:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What the CPU did since the step before, and the event that it came to."""
+    """The CPU's work since the previous step, and the event that it led to."""
 
     cpu_ns: int
     steady_ns: int
@@ -45,7 +46,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A line: its bytes are number `first` to `last` of the console's; written at `at_ns` of board time."""
+    """A line: it has bytes `first` to `last` of the console; written at `at_ns` of board time."""
 
     data: bytes
     at_ns: int
@@ -54,8 +55,8 @@ class _Text:
 
 
 class EmulatedBoot:
-    """An emulated boot as calibration needs it: `recorded` is its stream, `made` what a timeline on the
-    board that is calibrated was made of; `core` what it is made of on a core's model, if that is fitted."""
+    """An emulated boot for calibration: `recorded` is its stream, `made` the input of a timeline on the board
+    that is calibrated; `core` its amounts on a core's model, if that is fitted."""
 
     def __init__(self, recorded: Sequence[Record], made: Made, core: CoreAmounts | None = None) -> None:
         self.core = core
@@ -65,17 +66,17 @@ class EmulatedBoot:
         found = console_bytes(made.events, self._board.console)
         self._texts = _texts(found, made)
         self.byte_ns = Counter(byte.byte_ns for byte in found).most_common(1)[0][0] if found else 0
-        """What a byte takes on the emulator's line, for most of them; 0 when there is none."""
+        """The time of a byte on the emulator's line, for most bytes; 0 when there are none."""
         self.sees_delays = sees_delays(made.run.watch.hooks)
-        """Whether loops that wait for a clock are known, which pass for work of the CPU otherwise."""
+        """Whether loops that wait for a clock are recorded, which otherwise count as work of the CPU."""
 
     def lines(self, rates: Rates) -> list[HeardLine]:
-        """The console's lines, as a listener would hear them on a board of these rates."""
+        """The console's lines, as a listener would receive them on a board with these rates."""
         moments = _Board(self._board, rates).run(self._steps)
         return [HeardLine(t.data, moments[t.first], moments[t.last]) for t in self._texts]
 
     def phase_between(self, first: int, last: int) -> str:
-        """The phase in which the middle of the time between two lines lies."""
+        """The phase at the middle of the time between two lines."""
         middle_ns = (self._texts[first].at_ns + self._texts[last].at_ns) // 2
         at = bisect_right([phase.start_ns for phase in self._phases], middle_ns) - 1
         return self._phases[max(0, at)].name
@@ -124,7 +125,7 @@ _Moment = tuple[float, Parts]
 
 
 class _Board:
-    """Goes through a boot; keeps with each time the amounts that it is made of."""
+    """Walks through a boot; keeps the amounts that make up each time."""
 
     def __init__(self, board: Board, rates: Rates) -> None:
         self._board, self._rates = board, rates
@@ -132,7 +133,7 @@ class _Board:
         self._queues: dict[str, deque[_Moment]] = {}
 
     def run(self, steps: Sequence[_Step]) -> list[Parts]:
-        """When each byte of the console had come over the line."""
+        """When each byte of the console had arrived over the line."""
         heard: list[Parts] = []
         for step in steps:
             event = step.event

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boots of a real board from the store: console lines with their moments, and how exact these are."""
+"""Boots of a real board from the store: console lines with their times, and how exact these are."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bootscope.runs.heard import Imported, Measured
 from bootscope.runs.run import Recording, run_of
 
 _RATE_IS_SET = ("serial", "rfc2217")
-"""Consoles whose line cannot be read unless the rate that is told is its own."""
+"""Consoles that cannot be read unless the configured rate is the line's."""
 
 
 @dataclass(frozen=True)
 class RealBoot:
-    """A boot as a listener heard it. `lines`: (moment in ns, text, untrusted).
+    """A boot as a listener heard it. `lines`: (time in ns, text, untrusted).
 
-    `stamp`: which moment of a line that is (readers/base.py); `stamp_error_ns`: by how much it may be off.
-    `zero_error_ns`: how well the moment 0 is known to be power on; None where 0 is something else.
-    `rate`: of the line in baud where it is known for certain, else 0.
+    `stamp`: which moment of a line that is (readers/base.py); `stamp_error_ns`: its error bound.
+    `zero_error_ns`: how exactly time 0 is known to be power-on; None where 0 is something else. `rate`: of
+    the line in baud where it is certain, else 0.
     """
 
     boot_id: str
@@ -40,9 +40,9 @@ class RealBoot:
 
 
 def real_boots(store: Store, name: str, number: int | None = None) -> list[RealBoot]:
-    """The boots of the run called `name` that completed, or of them only boot `number`.
+    """The completed boots of the run called `name`, or only boot `number` of them.
 
-    Raises UserError when it is no run of a real board, or has no such boot.
+    Raises UserError when it is not a run of a real board, or has no such boot.
     """
     run_id = store.find_id(name)
     run = run_of(store, run_id)
@@ -76,7 +76,7 @@ def _measured(run: MeasuredRun) -> list[RealBoot]:
 
 
 def _zero_error(understood: Understood, kept: tap.Tap, pins: Pins | None) -> int | None:
-    """How well power on is known: by the pins that were watched, or by the command that switched it."""
+    """How exactly power-on is known: from the watched pins, or from the command that switched it."""
     for boot in _boots(understood) if pins else ():
         if boot.clock.name != "host" and boot.clock.at_power:
             return max(1, boot.clock.resolution_ns)
@@ -111,7 +111,7 @@ def _heard(
 
 
 def _boot_of(understood: Understood, log: Log) -> Boot | None:
-    """The boot whose log this is."""
+    """The boot with this log."""
     return next((boot for boot in _boots(understood) if boot.log is log), None)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an emulated boot is made of on the model of a core: instructions, memory, and the rest.
+"""An emulated boot on the model of a core, split into instructions, memory, and the rest.
 
-Two figures of a core are fitted: what an instruction takes, and memory, all of whose costs grow and shrink
-together. What neither of them is in - branches, the second cache, walks, registers of devices, loops that
-wait for a clock, sleep - takes as long as the profile says.
+Two figures of a core are fitted: the time of an instruction, and memory, all of whose costs scale together.
+Everything else - branches, the second cache, walks, registers of devices, loops that wait for a clock, sleep
+- takes as long as the profile says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bootscope.timeline.core_time import Timing, on_core
 
 INSTRUCTION = "instruction_millicycles"
 LATENCY = "read_ns"
-"""The figure that stands for all of MEMORY."""
+"""The figure that represents all of MEMORY."""
 MEMORY = (
     *(LATENCY, "stream_read_ns", "written_line_ns", "store_fill_ns"),
     *("uncached_load_ns", "uncached_store_ns", "uncached_fetch_ns"),
@@ -30,8 +30,8 @@ MEMORY = (
 
 @dataclass(frozen=True)
 class CoreAmounts:
-    """Up to each record of a boot, in ns on the core of `timing`: what instructions and what memory take, and
-    the rest of virtual time."""
+    """Cumulative at each record of a boot, in ns on the core of `timing`: the time of instructions, of
+    memory, and the rest of virtual time."""
 
     timing: Timing
     instructions_ns: Sequence[int]
@@ -40,7 +40,7 @@ class CoreAmounts:
 
 
 def core_amounts(recorded: list[Record], run: RunInfo, timing: Timing) -> CoreAmounts:
-    """Takes a boot's time on a core apart: by what is left of it where a figure is 0."""
+    """Splits a boot's time on a core: by its difference where a figure is 0."""
 
     def times(*free: str) -> list[int]:
         core = with_figures(timing.core, dict.fromkeys(free, 0), "nothing")
@@ -60,6 +60,6 @@ def with_figures(core: Core, figures: dict[str, int], source: str) -> Core:
 
 
 def scaled_memory(costs: Costs, latency_ns: int) -> dict[str, int]:
-    """All costs of memory, where a line out of it takes `latency_ns`."""
+    """All costs of memory, given the latency of a read from it."""
     before = costs.read_ns.value or 1
     return {name: round(getattr(costs, name).value * latency_ns / before) for name in MEMORY}

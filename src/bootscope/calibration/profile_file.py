@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile that a calibration makes: as a board, and as a file that a user would write."""
+"""The profile that a calibration makes: as a board, and as a file in the form that a user would write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _FOLD = textwrap.TextWrapper(100, break_long_words=False, break_on_hyphens=False
 
 
 def calibrated_board(found: Calibration, name: str) -> Board:
-    """The profile with what was fitted in it, under another name. What the boots did not tell stays."""
+    """The profile with the fitted figures, under another name. Figures that the boots did not determine
+    stay."""
     board = found.board
     line = found.figure(result.LINE_RATE)
     devices = dict(board.devices)
@@ -58,18 +59,18 @@ def calibrated_board(found: Calibration, name: str) -> Board:
 
 
 def _once(title: str, words: str) -> str:
-    """A title with words at its end, also where a profile is calibrated again."""
+    """A title with words at its end, not repeated when a profile is calibrated again."""
     return title if title.endswith(words) else f"{title}, {words}"
 
 
 def _scaled(number: Sourced, line: Figure, found: Calibration) -> Sourced:
-    """A number with which what programs set the port to makes the rate of the real line."""
+    """A number that, with the rate that programs set in the port, gives the rate of the real line."""
     value = max(1, round(number.value * line.value / line.before))
     return Sourced(value=value, source=_source(line, found))
 
 
 def _sourced(figure: Figure, before: Sourced, found: Calibration) -> Sourced:
-    """A fitted figure with its source; one that was kept as it was."""
+    """A fitted figure with its source; a kept one unchanged."""
     return before if figure.how == result.KEPT else Sourced(value=figure.value, source=_source(figure, found))
 
 
@@ -88,7 +89,7 @@ def interval(figure: Figure) -> str:
 
 
 def text(found: Calibration, board: Board) -> str:
-    """`board`, which is :func:`calibrated_board` of what was found, as TOML."""
+    """`board`, which is the :func:`calibrated_board` of `found`, as TOML."""
     card, console = f"card_classes.{board.card_class}", f"devices.{board.console}"
     line = found.figure(result.LINE_RATE)
     notes = {
@@ -110,7 +111,7 @@ def text(found: Calibration, board: Board) -> str:
 
 
 def calibrated_core(found: Calibration, core: Core, name: str) -> Core:
-    """The core with what was fitted in it, under another name: memory's costs in the same proportions."""
+    """The core with the fitted figures, under another name: memory's costs in the same proportions."""
     instruction, latency = found.figure(result.INSTRUCTION), found.figure(result.MEMORY_LATENCY)
     made = core
     if instruction.how != result.KEPT:
@@ -122,7 +123,7 @@ def calibrated_core(found: Calibration, core: Core, name: str) -> Core:
 
 
 def core_text(found: Calibration, core: Core) -> str:
-    """`core`, which is :func:`calibrated_core` of what was found, as TOML."""
+    """`core`, which is the :func:`calibrated_core` of `found`, as TOML."""
     figures = {f"costs.{name}": found.figure(name) for name in (result.INSTRUCTION, result.MEMORY_LATENCY)}
     head = [
         "# A core as it is: two figures fitted by bootscope calibrate to boots of the real board.",
@@ -143,7 +144,7 @@ def _note(figure: Figure) -> str:
 
 
 def _table(path: str, table: Mapping[str, Any], notes: Mapping[str, str]) -> Iterator[str]:
-    """The lines of a table: its values, then the tables in it. A number with its source is one line."""
+    """The lines of a table: its values, then its subtables. A number with its source is one line."""
     inner = {key: value for key, value in table.items() if isinstance(value, dict) and "source" not in value}
     for key, value in table.items():
         if key not in inner:

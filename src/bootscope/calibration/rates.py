@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a boot's time is made of, and what each of that costs on a board.
+"""The amounts that make up a boot's time, and what each costs on a board.
 
 A moment of a boot is a sum of amounts (:class:`Parts`); a board gives each kind of amount a rate
 (:class:`Rates`). To calibrate is to find the rates from moments.
@@ -16,13 +16,12 @@ CPU, COMMANDS, BYTES, LINE, EXTRA, MEMORY = range(6)
 
 
 class Rates(NamedTuple):
-    """What a board makes of amounts. Statistics are done on these, so they are floats.
+    """The time that a board needs per amount. Statistics are done on these, so they are floats.
 
-    `cpu`: ns for each ns that the emulator gives the CPU; `command_ns`, `byte_ns`: of storage; `line`: ns
-    for each ns that a byte takes on the emulator's serial line. `extra_ns`: what each console line
-    takes beyond all that, of interrupts and of whoever stamps. No profile has that, but the other rates must
-    not be made up for it. `memory`: ns for each ns that a core's model waits for memory; `cpu` is of its
-    instructions then.
+    `cpu`: ns per ns that the emulator gives the CPU; `command_ns`, `byte_ns`: of storage; `line`: ns per ns
+    that a byte takes on the emulator's serial line. `extra_ns`: additional time of each console line, for
+    interrupts and stamping. No profile has that, but without it the other rates would absorb it. `memory`: ns
+    per ns that a core's model waits for memory; `cpu` is then for its instructions.
     """
 
     cpu: float
@@ -34,11 +33,11 @@ class Rates(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What went by up to a moment of a boot, along the way that determined it.
+    """The amounts up to a moment of a boot, on the path that determined it.
 
-    `steady_ns` is what takes the same time on every board: sleeping, and loops that wait for a clock.
-    `line_ns` is what the serial line was waited for, at the emulator's line rate; `memory_ns` what a core's
-    model waits for memory, 0 without one.
+    `steady_ns` takes the same time on every board: sleeping, and loops that wait for a clock. `line_ns` is
+    the wait for the serial line, at the emulator's line rate; `memory_ns` a core model's wait for memory, 0
+    without one.
     """
 
     cpu_ns: int
@@ -49,7 +48,7 @@ class Parts(NamedTuple):
     memory_ns: int = 0
 
     def at(self, rates: Rates) -> float:
-        """The time that all of it takes by a profile of these rates, in ns."""
+        """The total time with these rates, in ns."""
         return (
             self.cpu_ns * rates.cpu
             + self.commands * rates.command_ns
@@ -60,7 +59,7 @@ class Parts(NamedTuple):
         )
 
     def since(self, before: Parts) -> Parts:
-        """What went by between an earlier moment and this one."""
+        """The amounts between an earlier moment and this one."""
         return Parts(*(now - then for now, then in zip(self, before, strict=True)))
 
 

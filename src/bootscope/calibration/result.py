@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration came to."""
+"""The result of a calibration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bootscope.loaders.registry import PHASES
 from bootscope.statistics.describe import quantile
 
 FITTED, TOLD, KEPT = "fitted", "told", "kept"
-"""Where a figure comes from: the boots, a setting of the board's, or the profile as it was."""
+"""The origin of a figure: the boots, a setting of the board's, or the unchanged profile."""
 CPU_SCALE, BANDWIDTH, LATENCY, LINE_RATE, POWER_ON = (
     "cpu_scale_ppm",
     "bandwidth_bytes_per_s",
@@ -21,16 +21,16 @@ CPU_SCALE, BANDWIDTH, LATENCY, LINE_RATE, POWER_ON = (
 )
 
 INSTRUCTION, MEMORY_LATENCY = "instruction_millicycles", "read_ns"
-"""Figures of a core, which stand in the place of CPU_SCALE where one is fitted."""
+"""Figures of a core, which replace CPU_SCALE where one is fitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of the profile in its own unit: before, and what it is to be, with its 95 % interval.
+    """A figure of the profile in its own unit: its old and its new value, with its 95 % interval.
 
-    `how` is FITTED, TOLD or KEPT; `why` says for the latter two whence it is, or why the boots do not tell
-    it. `low` and `high` are None for one that was kept, `high` also where there is no upper bound.
-    `stretches`: how many it rests on, as if all had the same say. `warning`: what is odd about it.
+    `how` is FITTED, TOLD or KEPT; `why` says for the latter two where it is from, or why the boots do not
+    determine it. `low` and `high` are None for one that was kept, `high` also where there is no upper bound.
+    `stretches`: the number that it rests on, as if all had the same weight. `warning`: what is odd about it.
     """
 
     name: str
@@ -46,9 +46,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A stretch between two lines (untrusted), in ns: how long it took on the board, in how many boots, as
-    the old profile and as the new one has it. `counted`: whether the fit went by it, or left it out as one
-    that is not like the emulator."""
+    """A stretch between two lines (untrusted), in ns: its time on the board, in how many boots, and its time
+    by the old and by the new profile. `counted`: whether the fit used it, or left it out as an outlier."""
 
     phase: str
     first: bytes
@@ -61,7 +60,7 @@ class Compared:
 
     @property
     def off_ns(self) -> int:
-        """What the new profile makes too much of it."""
+        """By how much the new profile overestimates it."""
         return self.after_ns - self.took_ns
 
 
@@ -78,24 +77,24 @@ class Calibration:
     matched: int
     notes: tuple[str, ...]
     core: Core | None = None
-    """The core whose figures were fitted, as it was before."""
+    """The core whose figures were fitted, before the fit."""
 
     def figure(self, name: str) -> Figure:
         """The figure of that name."""
         return next(f for f in self.figures if f.name == name)
 
     def off_ns(self, part: int) -> int:
-        """`part` percent of the stretches are off by at most this with the new profile."""
+        """The error of the new profile that `part` percent of the stretches do not exceed."""
         return quantile(sorted(abs(s.off_ns) for s in self.stretches), part, 100)
 
     def explained_ppm(self, *, before: bool = False) -> int:
-        """How much of the time between the lines a profile gets right, in 1 / 1,000,000."""
+        """The share of the time between the lines that a profile explains, in 1 / 1,000,000."""
         whole = sum(s.took_ns for s in self.stretches)
         off = sum(abs((s.before_ns if before else s.after_ns) - s.took_ns) for s in self.stretches)
         return max(0, 1_000_000 - off * 1_000_000 // whole) if whole > 0 else 0
 
     def phases(self) -> list[tuple[str, int, int, int]]:
-        """(phase, ns on the board, as the old profile has it, as the new one has it), between the lines."""
+        """(phase, ns on the board, by the old profile, by the new one), between the lines."""
         found = []
         for phase in PHASES:
             mine = [s for s in self.stretches if s.phase == phase]
@@ -105,5 +104,5 @@ class Calibration:
         return found
 
     def worst(self, count: int) -> list[Compared]:
-        """The stretches that fit worst, the worst first."""
+        """The stretches with the largest errors, the worst first."""
         return sorted(self.stretches, key=lambda s: -abs(s.off_ns))[:count]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fit that a few stretches which are not like the emulator cannot bend, and how well it is known.
+"""A fit that is robust against a few stretches that the emulator does not represent, and its errors.
 
-A stretch is off by the noise of its stamps, and by how little the emulator is the board: by something that
-is the same for all stretches and by a share of their length, both estimated from the stretches themselves.
-What lies far out after that counts less and less, and then not at all (Tukey's biweight, begun with Huber's
-weights).
+The error of a stretch consists of the noise of its stamps and of the difference between emulator and board: a
+part that is the same for all stretches and a share of their length, both estimated from the stretches
+themselves. Outliers beyond that get less and less weight, and then none (Tukey's biweight, started with
+Huber's weights).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from bootscope.statistics.student import student_975
 
 _HUBER, _TUKEY = 1.345, 4.685
 _HALF_NORMAL = 0.6745
-"""Half of normal noise is off by at most this many deviations."""
+"""Half of normally distributed errors are below this many standard deviations."""
 _ROUNDS = 12
 _SAME = 1e-6
 _LEAST_SHARE, _MOST_SHARE = 1e-12, 1.0
 _HALVINGS = 20
 _NEVER_LESS = 0.01
-"""An emulator without caches is never a board to less than a percent of a stretch, however well some fit."""
+"""The least error of an emulator without caches, as a share of a stretch, however well some fit."""
 _LONG = 8
 _FREEST = 0.1
-"""A stretch that a figure rests on alone has a leverage near 1; its residual says nothing."""
+"""A stretch that alone determines a figure has a leverage near 1; its residual says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A stretch: its amounts by column, how long it took without what takes the same time everywhere, how
-    long in all, and how far off that is by its stamps; in ns."""
+    """A stretch: its amounts by column, its time without what takes the same time everywhere, its total time,
+    and the error of that from its stamps; in ns."""
 
     amounts: Vector
     wanted_ns: float
@@ -44,7 +44,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class KnownFigure:
-    """A figure, half of its 95 % interval, and how many stretches it rests on, as if all had the same say."""
+    """A figure, half of its 95 % interval, and the number of stretches it rests on, as if all had the same
+    weight."""
 
     value: float
     half: float
@@ -79,11 +80,10 @@ def _weights(rows: Sequence[Row], figures: Vector, tuning: float, *, redescendin
 
 
 def _deviations(rows: Sequence[Row], off: Sequence[float], count: int) -> list[float]:
-    """By how much each row may be off: by its noise, by something that is the same for all rows, and by a
-    share of its length. The second is what half of the short rows tell, the third what half of the long do.
-    """
+    """The standard error of each row: from its noise, a part that is the same for all rows, and a share of
+    its length. The median of the short rows determines the second, that of the long ones the third."""
     found = [
-        # A stretch in which the board waited for something else is no longer for that.
+        # A stretch in which the board waited for something else is not longer for that reason.
         _Off(row.noise_ns**2, max(0.0, min(row.took_ns, row.took_ns - e)) ** 2, e * e)
         for row, e in zip(rows, off, strict=True)
     ]
@@ -100,29 +100,29 @@ def _deviations(rows: Sequence[Row], off: Sequence[float], count: int) -> list[f
 
 @dataclass(frozen=True, slots=True)
 class _Off:
-    """Squares of a row's noise, of its length, and of how far off it is."""
+    """Squares of a row's noise, of its length, and of its residual."""
 
     noise: float
     took: float
     off: float
 
     def sigma(self, same: float, share: float) -> float:
-        """The square of how far off it may be, by squares of the two unknown deviations."""
+        """The expected square of its residual, from the squares of the two unknown deviations."""
         return self.noise + same + share * self.took
 
 
 def _typical(found: Sequence[_Off], same: float, share: float) -> float:
-    """How far off the middle row is, against how far off it may be; squared."""
+    """The median of the rows' residuals relative to their expected size; squared."""
     return median(o.off / o.sigma(same, share) for o in found)
 
 
 def _enough(rows: int, count: int) -> float:
-    """How far off that is when all is as it should be; as many rows as there are figures fit anyway."""
+    """The expected value of that; as many rows as there are figures fit in any case."""
     return _HALF_NORMAL**2 * max(1, rows - count) / rows
 
 
 def _least(typical: Callable[[float], float], enough: float, most: float) -> float:
-    """The least square of a deviation by which no more than `enough` is left; 0 where none is needed."""
+    """The least square of a deviation that brings the rest to `enough` or less; 0 where none is needed."""
     if typical(0.0) <= enough:
         return 0.0
     low, high = most * _LEAST_SHARE, most
@@ -135,13 +135,13 @@ def _least(typical: Callable[[float], float], enough: float, most: float) -> flo
 def known(
     rows: Sequence[Row], weights: Sequence[float], figures: Vector, given: Sequence[tuple[Vector, float]] = ()
 ) -> list[KnownFigure] | None:
-    """How well each figure is known; None where they cannot be told apart at all.
+    """How well each figure is known; None where they cannot be separated at all.
 
-    `given`: what of each row belongs to figures that were not fitted, with how far off those may be: (amounts
-    by row, deviation).
+    `given`: the amounts of figures that were not fitted, with the errors of those: (amounts by row, standard
+    error).
 
-    Two errors are found and the larger one is taken: that of noise as it was estimated over all stretches,
-    and one that asks each stretch how much the figure leans on it (the sandwich of MacKinnon and White, 1985,
+    Two errors are computed and the larger one is used: one from the noise as estimated over all stretches,
+    and one that considers each stretch's influence on the figure (the sandwich of MacKinnon and White, 1985,
     HC3), with the degrees of freedom of the stretches that count.
     """
     amounts = [row.amounts for row in rows]

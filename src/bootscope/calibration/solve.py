@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighted least squares for a handful of figures that are not negative, with what outliers and few
-equations do to them.
+"""Weighted least squares for a few non-negative figures, robust against outliers and few equations.
 
 Everything is in floats: these are statistics of times, not times.
 """
@@ -16,7 +15,7 @@ Matrix = list[list[float]]
 
 _SINGULAR = 1e-10
 _TINY = 1e-250
-"""A column whose squares come to no more holds nothing: floats have no room for what is divided by it."""
+"""A column whose sum of squares is not above this is empty: dividing by it would overflow floats."""
 
 
 def gram(rows: Sequence[Vector], weights: Sequence[float], count: int) -> Matrix:
@@ -36,9 +35,9 @@ def gram(rows: Sequence[Vector], weights: Sequence[float], count: int) -> Matrix
 
 
 def inverse(matrix: Matrix) -> Matrix | None:
-    """The inverse of a positive matrix; None where columns depend on each other."""
+    """The inverse of a positive definite matrix; None where columns depend on one another."""
     size = len(matrix)
-    # Columns of all sizes: bytes by the million stand beside single commands.
+    # Columns differ in size: millions of bytes beside single commands.
     scale = [math.sqrt(matrix[i][i]) if matrix[i][i] > _TINY else 0.0 for i in range(size)]
     if not all(scale):
         return None
@@ -61,10 +60,10 @@ def inverse(matrix: Matrix) -> Matrix | None:
 
 
 def solve(rows: Sequence[Vector], wanted: Sequence[float], weights: Sequence[float]) -> Vector:
-    """The figures, none below 0, by which the rows come nearest to what is wanted.
+    """The non-negative figures with which the rows come closest to `wanted`.
 
-    With so few columns all choices of those that are above 0 can be tried; the best one that is allowed is
-    the solution. A column that depends on others comes out as 0.
+    With so few columns, all choices of positive figures can be tried; the best valid one is the solution. A
+    column that depends on others comes out as 0.
     """
     count = len(rows[0]) if rows else 0
     total = gram(rows, weights, count)
@@ -79,7 +78,7 @@ def solve(rows: Sequence[Vector], wanted: Sequence[float], weights: Sequence[flo
             if inverted is None:
                 continue
             part = [sum(a * right[j] for a, j in zip(line, chosen, strict=True)) for line in inverted]
-            # What a solution of the normal equations takes off the sum of squares.
+            # The reduction of the sum of squares by a solution of the normal equations.
             gain = sum(x * right[i] for x, i in zip(part, chosen, strict=True))
             if min(part) >= 0 and gain > most:
                 most = gain
@@ -89,5 +88,5 @@ def solve(rows: Sequence[Vector], wanted: Sequence[float], weights: Sequence[flo
 
 
 def dot(a: Sequence[float], b: Sequence[float]) -> float:
-    """The sum of the products."""
+    """The dot product."""
     return sum(x * y for x, y in zip(a, b, strict=True))

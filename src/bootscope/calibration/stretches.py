@@ -25,17 +25,17 @@ _LEAST_LETTERS = 4
 _LONGEST = 2_000
 _LEAST_NS = 2_000_000
 _LEAST_ERRORS = 4
-"""A stretch is at least so long, and so many times as long as a stamp may be off."""
+"""The least length of a stretch, and the same as a multiple of a stamp's error."""
 _LEAST_NOISE_NS = 1_000.0
 _UNIFORM = math.sqrt(1 / 12)
 _MEDIAN_TO_MEAN = 1.2533
-"""The error of a median from that of a mean."""
+"""Ratio of the error of a median to that of a mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From line `first` to line `last` of the emulated boot, `took_ns` long in the middle of `boots` real
-    boots, and known to within `noise_ns` (a deviation)."""
+    """From line `first` to line `last` of the emulated boot; `took_ns` is the median of `boots` real boots,
+    and its standard error is `noise_ns`."""
 
     first: int
     last: int
@@ -46,24 +46,24 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Heard:
-    """A real boot with the places of its lines in the emulated one: emulated line -> moment in ns."""
+    """A real boot with its lines matched to the emulated one: emulated line -> time in ns."""
 
     boot: RealBoot
     at_ns: Mapping[int, int]
 
 
 def key_of(text: str) -> str:
-    """The words of a line: without the kernel's stamp, escapes, and what differs from boot to boot
-    (numbers); empty for a line that says too little to be told from others."""
+    """The words of a line: without the kernel's stamp, escapes, and what differs between boots (numbers);
+    empty for a line that is too short to be told from others."""
     words = split_line(_ESCAPE.sub("", text[:_LONGEST]))[1]
     key = " ".join(_NUMBER.sub("#", words).split())
     return key if sum(c.isalpha() for c in key) >= _LEAST_LETTERS else ""
 
 
 def matched(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of places of lines that are the same in both, given their keys, in order.
+    """Index pairs of lines that are the same in both, given their keys, in order.
 
-    Lines that come more than once are told apart by their number, if both have as many of them.
+    Lines that occur more than once are told apart by their number, if both have as many of them.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for place, key in enumerate(b):
@@ -89,7 +89,7 @@ def heard(boots: Sequence[RealBoot], lines: Sequence[HeardLine]) -> list[Heard]:
 
 
 def stamped(lines: Sequence[HeardLine], place: int, stamp: str) -> Parts:
-    """The moment of a line that stamps of this kind are of."""
+    """The moment of a line that this kind of stamp refers to."""
     if stamp == END_OF_LINE:
         return lines[place].last
     if stamp == PREVIOUS_NEWLINE and place:
@@ -98,10 +98,10 @@ def stamped(lines: Sequence[HeardLine], place: int, stamp: str) -> Parts:
 
 
 def stretches(found: Sequence[Heard], lines: Sequence[HeardLine], before: Rates) -> list[Stretch]:
-    """Stretches long enough to tell something, one after the other.
+    """Consecutive stretches that are long enough to say something.
 
-    Where lines come so close that their stamps say little, several are one stretch. How long one will be is
-    told by the model before anything is fitted, so that noise has no say in it.
+    Where lines come so close that their stamps say little, several form one stretch. The model determines the
+    expected length of a stretch before anything is fitted, so noise has no influence on the choice.
     """
     stamp = found[0].boot.stamp
     error_ns = max(h.boot.stamp_error_ns for h in found)
@@ -112,10 +112,10 @@ def stretches(found: Sequence[Heard], lines: Sequence[HeardLine], before: Rates)
     for place in often[1:]:
         length = stamped(lines, place, stamp).since(stamped(lines, first, stamp)).at(before)
         lengths = [h.at_ns[place] - h.at_ns[first] for h in found if place in h.at_ns and first in h.at_ns]
-        # What takes next to no time by the model may take long on the board.
+        # What the model expects to take next to no time may take long on the board.
         if not lengths or (length < least_ns and median(lengths) < 2 * least_ns):
             continue
-        # How far off the middle one may be: by how the boots differ, and by both stamps.
+        # The error of the median: from the differences between boots, and from both stamps.
         noise_ns = math.hypot(deviation(lengths), error_ns * _UNIFORM * math.sqrt(2), _LEAST_NOISE_NS)
         result.append(Stretch(first, place, round(median(lengths)), noise_ns, len(lengths)))
         first = place
@@ -123,12 +123,12 @@ def stretches(found: Sequence[Heard], lines: Sequence[HeardLine], before: Rates)
 
 
 def deviation(values: Sequence[int]) -> float:
-    """How far off the middle of so many values may be, by how they differ; 0 for a single one."""
+    """The standard error of the median of values, from their differences; 0 for a single one."""
     return deviation_of(values) * _MEDIAN_TO_MEAN / math.sqrt(len(values))
 
 
 def parts_of(stretch: Stretch, lines: Sequence[HeardLine], stamp: str) -> Parts:
-    """What a stretch is made of."""
+    """The amounts of a stretch."""
     return stamped(lines, stretch.last, stamp).since(stamped(lines, stretch.first, stamp))
 
 

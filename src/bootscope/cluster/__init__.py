@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds and boots on the workers of a Dask cluster; what travels is named by content ids and checked."""
+"""Builds and boots on the workers of a Dask cluster; everything sent is named by its content id and
+checked."""

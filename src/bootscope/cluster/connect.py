@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cluster: one that runs already, one of processes on this computer, or one that is started by ssh."""
+"""Connects to a cluster: a running one, processes on this computer, or one that is started by ssh."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 _CONNECT_S = 15
 _MOST_LOCAL = 256
 _PAGES = "127.0.0.1:0"
-"""Where Dask shows its pages: to nobody but this computer, on any port."""
+"""Where Dask serves its pages: for this computer only, on any port."""
 _WORDS = "an address such as tcp://HOST:8786 or tls://HOST:8786, local:N, local:N:FOLDER, or ssh:HOST,HOST"
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx|inproc)://\S+")
 
 
 @contextlib.contextmanager
 def connected(where: str) -> Iterator[Client]:
-    """A client of the cluster that `where` names; what was started for it is ended.
+    """A client of the cluster that `where` names; whatever was started for it is ended afterwards.
 
-    Raises UserError for words that name none, ToolError where it is not there or has another version.
+    Raises UserError for an invalid `where`, ToolError where the cluster is not there or has another version.
     """
     start = _starter(where)
     if importlib.util.find_spec("distributed") is None:
@@ -45,7 +45,7 @@ def connected(where: str) -> Iterator[Client]:
 
 
 def _quiet() -> None:
-    """Dask tells of every worker that comes and goes; what matters of it is told by us."""
+    """Dask logs every worker that comes or goes; what matters of that is reported here."""
     importlib.import_module("distributed")
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("distributed", "tornado"):
@@ -74,10 +74,10 @@ def _starter(where: str) -> Callable[[], contextlib.AbstractContextManager[Any]]
 
 def _settings() -> dict[str, Any]:
     return {
-        # A worker that was cut off is given up after so long, and its tasks go to others.
+        # A worker that is cut off is given up after this time, and its tasks go to others.
         "distributed.scheduler.worker-ttl": "60s",
         "distributed.scheduler.allowed-failures": 10,
-        # A worker's memory is QEMU's and the compilers'; what Dask itself keeps is small.
+        # A worker's memory is used by QEMU and the compilers; Dask itself keeps little.
         "distributed.worker.memory.terminate": False,
         "distributed.worker.memory.pause": False,
         "distributed.admin.tick.limit": "1h",
@@ -86,7 +86,7 @@ def _settings() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _local(count: int, caches: str) -> Iterator[Client]:
-    """Processes on this computer, which talk over TLS with a certificate of their own for this one time."""
+    """Processes on this computer, which talk over TLS with a temporary certificate."""
     import dask
     from distributed import Client, LocalCluster
     from distributed.security import Security
@@ -117,8 +117,8 @@ def _local(count: int, caches: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def _ssh(hosts: list[str]) -> Iterator[Client]:
-    """A scheduler on the first host and a worker on each, which end with us. ssh's own configuration says who
-    logs in and by which key."""
+    """A scheduler on the first host and a worker on each, which end with this process. The user's ssh
+    configuration says who logs in and with which key."""
     if importlib.util.find_spec("asyncssh") is None:
         raise UserError("--cluster ssh: needs the Python package asyncssh", hint=cluster())
     import dask
@@ -141,7 +141,7 @@ def _ssh(hosts: list[str]) -> Iterator[Client]:
                 try:
                     yield client
                 finally:
-                    # ssh ends with the connection, a worker behind it when it is told to.
+                    # ssh ends with the connection; a worker behind it ends only when told to.
                     with contextlib.suppress(Exception):
                         client.shutdown()
         except (OSError, RuntimeError, ValueError) as error:
@@ -165,7 +165,7 @@ def _remote(address: str) -> Iterator[Client]:
             "(bootscope help cluster)",
         )
     try:
-        # Other versions are told by us.
+        # bootscope reports other versions itself.
         warnings.simplefilter("ignore", VersionMismatchWarning)
         client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
@@ -188,7 +188,7 @@ def _has_certificate() -> bool:
 
 
 def _set_up(client: Client, caches: str) -> None:
-    """Makes the workers ours; who lacks bootscope stays as it is, and gets nothing to do."""
+    """Sets the workers up for bootscope; a worker without bootscope stays as it is, and gets no tasks."""
     from bootscope.cluster.home import Home
 
     with contextlib.suppress(Exception):
@@ -196,8 +196,8 @@ def _set_up(client: Client, caches: str) -> None:
 
 
 def _check_versions(client: Client, where: str) -> None:
-    """Raises UserError where the scheduler has another version of Dask: the two may understand each other
-    wrongly; LostClusterError where it is gone again."""
+    """Raises UserError where the scheduler has another version of Dask, since the two may misunderstand each
+    other; LostClusterError where it has gone away again."""
     try:
         found = client.get_versions()
     except (OSError, TimeoutError) as error:

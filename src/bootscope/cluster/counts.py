@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster did for a search: what was built and booted, what twice, and what for nothing."""
+"""What a cluster did for a search: builds and boots, how many were repeated, and how many were in vain."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bootscope.cluster.orders import Answer
 
 @dataclass
 class Counts:
-    """`built`: id of a step -> how often workers built it; `booted`: the same of builds that were recorded.
-    `again`: tasks that were done once more since a worker was lost, full, or sent something wrong."""
+    """`built`: id of a step -> how often workers built it; `booted`: build that was recorded -> how often.
+    `again`: tasks that were repeated because a worker was lost, had a full disk, or sent something wrong."""
 
     built: Counter[str] = field(default_factory=Counter)
     booted: Counter[str] = field(default_factory=Counter)
@@ -27,7 +27,7 @@ class Counts:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self, answer: Answer, booted: str = "") -> None:
-        """Counts an answer; `booted` says what was booted, by its id and how."""
+        """Counts an answer; `booted` is what was booted: its id, and how."""
         with self._lock:
             self.busy_ms += answer.host_ms
             self.fetched += len(answer.fetched)
@@ -41,12 +41,12 @@ class Counts:
                 self.workers[answer.worker] += 1
 
     def repeat(self) -> None:
-        """A task is done once more."""
+        """Counts a repeated task."""
         with self._lock:
             self.again += 1
 
     def line(self) -> str:
-        """All of it in a line."""
+        """All counts in one line."""
         built, booted = (f"{c.total()} {what}, {_twice(c)} twice" for c, what in self._both())
         more = [
             (self.again, "tasks done again"), (self.wrong, "refused: wrong or lost bytes"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a worker does what it is told: a step of a build, or a boot. Knows nothing of Dask.
+"""Where a worker carries out its orders: a step of a build, or a boot. Does not depend on Dask.
 
-What it needs for that and does not have it fetches from the others, and takes nothing whose hash is another.
+What it needs and does not have it fetches from other workers, and it rejects anything with another hash.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ _MOST_LOG_BYTES = 1 << 20
 
 
 class UnfitError(BootscopeError):
-    """This worker cannot do it."""
+    """This worker cannot carry out the order."""
 
 
 class LostThings(BootscopeError):
-    """What nobody has any more, or not as it should be."""
+    """Things that no worker has any more, or none has undamaged."""
 
     def __init__(self, names: tuple[str, ...], message: str) -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ class Fetch(Protocol):
 
 @dataclass
 class _Task:
-    """What is found out while an order is carried out."""
+    """What is collected while an order is carried out."""
 
     watch: Watch
     fetched: list[str] = field(default_factory=list)
@@ -81,11 +81,11 @@ class _Task:
     unpacked: int = 0
     said: list[str] = field(default_factory=list)
     kept: bytes = b""
-    """A recording that was cut off by the failure of the board."""
+    """A recording that the failure of the board cut off."""
 
 
 def made(path: Path, built: bool) -> Made:
-    """A finished step in a cache, as others are told of it. Raises ToolError where it is damaged."""
+    """A finished step in a cache, as described to others. Raises ToolError where it is damaged."""
     meta, parts = read_meta(path), []
     for file, sha256 in meta.files.items():
         size, name = (path / file).stat().st_size, f"{meta.step}/{file}"
@@ -95,7 +95,7 @@ def made(path: Path, built: bool) -> Made:
 
 @dataclass
 class Desk:
-    """A worker's desk: its cache, its address, how it fetches, and how many cores it has for one task."""
+    """A worker's desk: its cache, its address, how it fetches, and how many cores it has for a task."""
 
     cache: Cache
     address: str
@@ -107,12 +107,13 @@ class Desk:
     _stops: dict[str, threading.Event] = field(default_factory=dict)
 
     def stop(self, token: str) -> None:
-        """Ends the order with that token, if it is under way here."""
+        """Ends the order with that token, if it is in progress here."""
         if event := self._stops.get(token):
             event.set()
 
     def answer(self, data: bytes) -> tuple[bytes, bytes]:
-        """Carries out an order; returns the answer, and the recording that was made, as `save` writes it."""
+        """Carries out an order; returns the answer, and the recording that was made, in the format of
+        `save`."""
         order = _ASKED.decode(data)
         begun = time.monotonic()
         task = _Task(Watch(self._stops.setdefault(order.token, threading.Event())))
@@ -179,7 +180,7 @@ class Desk:
     def _result(
         self, order: BuildOrder, name: str, steps: Mapping[str, Step], runner: Runner, task: _Task
     ) -> Path:
-        """The result of a step, which is the one ordered, or sources that have to be unpacked for it."""
+        """The result of a step: the one ordered, sources that must be unpacked for it, or a fetched one."""
         step_id, step = order.ids[name], steps.get(name)
         if found := self.cache.find(step_id):
             return found
@@ -195,7 +196,7 @@ class Desk:
         return runner.run(step, step_id, results)
 
     def _same(self, order: BuildOrder, step: Step) -> None:
-        """Raises UnfitError where the step would be another one here: other tools, other files."""
+        """Raises UnfitError where the step has another id here, because tools or files differ."""
         if step.step_id(order.ids) != order.ids[step.name]:
             words = f"step {step.name} would be another one on worker {self.address}: its tools differ"
             raise UnfitError(words)
@@ -203,14 +204,14 @@ class Desk:
     # ---- sources ----
 
     def _sources(self, given: Given) -> dict[str, Resolved]:
-        """The sources as they lie here, or will when they are needed."""
+        """The sources with their paths on this worker, some of which are not fetched yet."""
         return {
             name: s if Path(s.path).is_dir() else msgspec.structs.replace(s, path=str(self._place(s)))
             for name, s in given.sources.items()
         }
 
     def _place(self, source: Resolved) -> Path:
-        """Where a source file lies: among the own sources, or where it was given to us."""
+        """Where a source file is: among this worker's own sources, or where it was sent to."""
         name = Path(source.path).name
         for own in self.cache.sources.glob(f"*/{name}"):
             with contextlib.suppress(OSError, msgspec.DecodeError):
@@ -220,7 +221,7 @@ class Desk:
         return self.cache.root / goods.GIVEN / source.sha256 / name
 
     def _bring(self, order: BuildOrder, step: Step, given: Given, task: _Task) -> None:
-        """Fetches the sources that go into a step: those whose hash is among what its id is made of."""
+        """Fetches the sources that go into a step: those whose hash is among the step's inputs."""
         inputs = msgspec.json.encode(step.inputs)
         for source in given.sources.values():
             if source.sha256.encode() not in inputs or self._place(source).exists():
@@ -232,7 +233,8 @@ class Desk:
 
     @contextlib.contextmanager
     def _system(self, given: Given, files: Mapping[str, Held], task: _Task) -> Iterator[LoadedSystem]:
-        """The system; folders beside its file lie as on the client's computer, below a folder of ours."""
+        """The system; folders beside its file have the same paths as on the client's computer, below a
+        workspace folder."""
         if not Path(given.base).is_absolute():
             yield LoadedSystem(given.system, system_dir() / given.base)
             return
@@ -244,10 +246,10 @@ class Desk:
                 link.symlink_to(held)
             yield LoadedSystem(given.system, work / given.base.lstrip("/"))
 
-    # ---- from others ----
+    # ---- from other workers ----
 
     def _obtain(self, kind: str, name: str, held: Held | None, task: _Task) -> Path:
-        """A step's result or something given: from the own cache, or from who has it."""
+        """A step's result or something given: from the own cache, the share, or another worker."""
         if found := goods.find(self.cache, kind, name):
             return found
         if self.share and kind == goods.STEP:
@@ -303,7 +305,7 @@ class Desk:
             try:
                 farm_desk.measure(order, store, observer)
             except BoardError:
-                # The boots that were made until then are worth having.
+                # The boots made before the failure are worth keeping.
                 if (store.runs / order.run_id).is_dir():
                     task.kept = _packed(store, order.run_id, work)
                 raise
@@ -311,6 +313,6 @@ class Desk:
 
 
 def _packed(store: Store, run_id: str, work: Path) -> bytes:
-    """A run as `save` writes it."""
+    """A run in the format of `save`."""
     save(store, [run_id], work / "run.bsz")
     return (work / "run.bsz").read_bytes()

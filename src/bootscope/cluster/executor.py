@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The executor whose work the workers of a cluster do. Ids, decisions and recordings stay with the client."""
+"""The executor that uses the workers of a cluster. Ids, decisions and recordings stay with the client."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _TRIES = 5
 
 @dataclass
 class _Shared:
-    """A step that is being built for several."""
+    """A step that is being built for several builds at once."""
 
     done: threading.Event = field(default_factory=threading.Event)
     made: Made | None = None
 
 
 class ClusterExecutor:
-    """Builds and boots on a cluster. `cache` is that of this computer; `tell` is told what goes wrong.
+    """Builds and boots on a cluster. `cache` is this computer's; `tell` is called with problems.
 
     Raises ToolError where no worker runs this version of bootscope.
     """
@@ -82,7 +82,7 @@ class ClusterExecutor:
                 self._build(loaded, ahead, watcher, progress)
                 break
             except LostThingsError as lost:
-                # Whoever had it is gone: what is missing is built again.
+                # Its holders are gone: what is missing is built again.
                 if attempt == _TRIES - 1:
                     raise ToolError(f"the cluster loses what it builds: {lost}") from lost
                 self._stock.refresh()
@@ -94,7 +94,7 @@ class ClusterExecutor:
         return Ready(built, runner.cache.steps / plugin_id / plugin.PLUGIN)
 
     def _build(self, loaded: LoadedSystem, ahead: Outlook, watcher: Step, progress: Progress) -> None:
-        """Builds all steps that are not there, as many at a time as do not need each other."""
+        """Builds all missing steps; steps that do not depend on each other are built at the same time."""
         given = given_of(loaded, ahead.found)
         left = {step.name: step for step in ahead.steps if not step.name.startswith(_UNPACK)}
         left |= {PLUGIN_STEP: watcher}
@@ -124,13 +124,13 @@ class ClusterExecutor:
                 stop.set()
                 raise
         if failed:
-            # What was wrong first; the others were only ended because of it.
+            # The first error is the cause; the other steps were ended because of it.
             raise failed[0]
 
     def _step(
         self, step: Step, given: Given, ids: Mapping[str, str], progress: Progress, stop: threading.Event
     ) -> None:
-        """Builds a step, or waits for whoever builds it already."""
+        """Builds a step, or waits while another build builds it."""
         step_id = ids[step.name]
         while True:
             if step_id in self._made and self._stock.holders(step_id):
@@ -180,21 +180,21 @@ class ClusterExecutor:
         return answer.made
 
     def _held(self, step_id: str) -> Held:
-        """Who has a step that is needed."""
+        """The holders of a step that is needed. Raises LostThingsError where there are none."""
         held = self._stock.held(step_id)
         if held is None:
             raise LostThingsError(f"step {step_id[:16]}")
         return held
 
     def _offer(self, steps: Mapping[str, Step], ids: Mapping[str, str]) -> None:
-        """Sends steps that this computer has and nobody else."""
+        """Sends the steps that only this computer has."""
         for name in steps:
             step_id = ids[name]
             if not self._stock.holders(step_id) and (path := self._stock.cache.find(step_id)):
                 self._stock.give(goods.STEP, step_id, goods.content(path), path)
 
     def _give(self, given: Given) -> None:
-        """Sends sources and the folders beside the system's file to where nobody has them."""
+        """Sends the sources and the folders beside the system's file that no worker has."""
         for source in given.sources.values():
             if not Path(source.path).is_dir():
                 self._stock.give(goods.GIVEN, source.sha256, source.sha256, Path(source.path))
@@ -202,7 +202,7 @@ class ClusterExecutor:
             self._stock.give(goods.GIVEN, name, name, Path(folder))
 
     def _error(self, failure: Failure, step_id: str) -> BootscopeError:
-        """The error of a build, whose output is kept here."""
+        """The error of a build; the build's output is kept on this computer."""
         if not failure.log:
             return error_of(failure)
         logs = self._stock.cache.root / "logs"
@@ -266,7 +266,7 @@ class ClusterExecutor:
 
 
 def _ready(step: Step, done: set[str]) -> bool:
-    """Whether all that a step needs is there; sources are unpacked by whoever builds it."""
+    """Whether everything that a step needs is there; the worker that builds the step unpacks the sources."""
     return all(need in done or need.startswith(_UNPACK) for need in step.needs)
 
 

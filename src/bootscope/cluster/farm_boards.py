@@ -25,7 +25,7 @@ _HINT = "a worker offers the places of the farm that its LG_COORDINATOR names: b
 
 
 class FarmBoards:
-    """Measures boards on a cluster. `cache` is that of this computer; `tell` is told what a person should
+    """Measures boards on a cluster. `cache` is this computer's; `tell` is called with what a person should
     know."""
 
     def __init__(self, client: Client, cache: Cache, tell: Callable[[str], None]) -> None:
@@ -35,7 +35,7 @@ class FarmBoards:
     def measure(self, store: Store, board: RealBoard, wish: farm.Wish, end: EndWish, boots: int) -> str:
         """Measures boots of a place; returns the id of the run, which is in the store.
 
-        Raises UserError, BoardError where somebody else holds the place, and ToolError where no worker can
+        Raises UserError, BoardError where another user holds the place, and ToolError where no worker can
         reach it.
         """
         wanted = places.asked(wish)
@@ -48,7 +48,7 @@ class FarmBoards:
             for text in answer.said:
                 self._tell(f"{answer.worker}: {text}")
             if run:
-                # Also the boots before one that failed.
+                # Includes the boots before one that failed.
                 take(store, self._cache, run_id, run)
             if answer.failure:
                 raise error_of(answer.failure)

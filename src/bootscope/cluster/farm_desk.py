@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a worker measures boots of a board that stands in its farm."""
+"""Where a worker measures boots of a board in its labgrid farm."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bootscope.hardware.measuring import Observer, Order, measure_run
 
 @dataclass
 class Listening(Observer):
-    """Looks whether the boots are still wanted, and keeps what a person should know of them."""
+    """Checks whether the boots are still wanted, and keeps what a person should know of them."""
 
     look: Callable[[], None]
     said: list[str] = field(default_factory=list)
@@ -37,9 +37,9 @@ class Listening(Observer):
 
 
 def measure(order: MeasureOrder, store: Store, observer: Observer) -> None:
-    """Measures the boots that are ordered, as a run in the store; the place is given back whatever happens.
+    """Measures the ordered boots, as a run in the store; the place is always released.
 
-    Raises BoardError for a place that somebody else holds, or without power control; UserError, ToolError.
+    Raises BoardError for a place that another user holds, or without power control; UserError, ToolError.
     """
     end = end_of(order.board, order.end)
     with farm.held(order.wish, observer.says) as place:

@@ -14,7 +14,7 @@ from bootscope.system.load import LoadedSystem, folders_beside, system_dir
 
 
 def given_of(loaded: LoadedSystem, found: Mapping[str, Resolved | None]) -> Given:
-    """The system as it is sent. Raises UserError for folders that are named by whole paths."""
+    """The system as it is sent. Raises UserError for folders that are given by absolute paths."""
     sources = {name: source for name, source in found.items() if source}
     shipped = loaded.path.parent == system_dir()
     if shipped:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cache gives to others and takes from them: finished steps, and sources, all checked by hash.
+"""What caches exchange: finished steps, and sources, all checked by hash.
 
-steps/ID/           of the cache, as everywhere
-given/HASH/NAME     in a worker's cache: a source file with that SHA-256, or a folder with that tree id
+steps/ID/ of the cache, as everywhere given/HASH/NAME in a worker's cache: a source file with that SHA-256, or
+a folder with that tree id
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAME_DIGITS = set("0123456789abcdef")
 
 
 def find(cache: Cache, kind: str, name: str) -> Path | None:
-    """The folder of a step or of something given, where the cache has it."""
+    """The folder of a step or of something given, if it is in the cache."""
     if kind == STEP:
         return cache.find(name)
     path = cache.root / GIVEN / name
@@ -31,7 +31,7 @@ def find(cache: Cache, kind: str, name: str) -> Path | None:
 
 
 def names(cache: Cache) -> dict[str, list[str]]:
-    """What a cache has, by kind."""
+    """The names of a cache's content, by kind."""
     return {kind: sorted(_there(cache.root / kind)) for kind in (STEP, GIVEN)}
 
 
@@ -51,7 +51,7 @@ def content(folder: Path) -> str:
 
 @contextlib.contextmanager
 def packed(cache: Cache, folder: Path) -> Iterator[Path]:
-    """The parcel of a folder, in a file that goes at the end."""
+    """The parcel of a folder, in a temporary file."""
     with cache.workspace() as work:
         path = work / "parcel"
         with path.open("wb") as f:
@@ -61,7 +61,7 @@ def packed(cache: Cache, folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def wrapped(cache: Cache, thing: Path) -> Iterator[Path]:
-    """The parcel of a source file, or of a folder beside a system's file, as it is given to others."""
+    """The parcel of a source file, or of a folder beside a system's file, as it is sent to others."""
     with cache.workspace() as work:
         new = work / "new"
         new.mkdir()
@@ -74,9 +74,9 @@ def wrapped(cache: Cache, thing: Path) -> Iterator[Path]:
 
 
 def take(cache: Cache, kind: str, name: str, wanted: str, packed: Path) -> Path:
-    """Takes a parcel into the cache, after it was unpacked and compared with the hash that is `wanted`.
+    """Unpacks a parcel, compares it with the hash `wanted`, and puts it into the cache.
 
-    Raises ToolError where it is something else, SpaceError where there is no room; the cache is as before.
+    Raises ToolError where the hash differs, SpaceError where there is no room; the cache is then unchanged.
     """
     final = (cache.steps if kind == STEP else cache.root / GIVEN) / name
     with cache.lock(name, lambda: None):
@@ -95,7 +95,8 @@ def take(cache: Cache, kind: str, name: str, wanted: str, packed: Path) -> Path:
 
 
 def given_hash(folder: Path) -> str:
-    """The hash of the one thing in a folder: a file's SHA-256, or a folder's tree id; empty for others."""
+    """The hash of the only entry of a folder: a file's SHA-256, or a folder's tree id; empty for anything
+    else."""
     found = list(folder.iterdir())
     if len(found) != 1 or found[0].is_symlink():
         return ""
@@ -103,7 +104,7 @@ def given_hash(folder: Path) -> str:
 
 
 def piece(path: Path, offset: int) -> bytes:
-    """A piece of a parcel; shorter than the others at its end."""
+    """A piece of a parcel; the last one is shorter."""
     with path.open("rb") as f:
         f.seek(offset)
         return f.read(PIECE_BYTES)

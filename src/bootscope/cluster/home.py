@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a Dask worker one of ours: it says what it can do, and sends and takes things in pieces.
+"""The plugin that makes a Dask worker usable: it reports what the worker can do, and sends and receives
+things in pieces.
 
-Dask loads this by name on every worker that there is, and on those that come later.
+Dask loads it by name on every present and future worker.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NAME = "bootscope"
 _OUT_OF_DATE_S = 600
 _TAKEN = "taken-"
 _REST_S = 300
-"""How long a worker whose disk is full gets nothing to do."""
+"""How long a worker whose disk is full gets no tasks."""
 
 
 @dataclass
@@ -42,7 +43,7 @@ class _Parcel:
 
 class Home(WorkerPlugin):  # type: ignore[misc]
     """Set up on each worker. `caches`: a folder in which each worker has a cache by its name; empty: the
-    usual cache of whoever runs the worker. `share`: the URL of the client's share."""
+    usual cache of the user that runs the worker. `share`: the URL of the client's share."""
 
     name = NAME
 
@@ -50,7 +51,7 @@ class Home(WorkerPlugin):  # type: ignore[misc]
         self.caches, self.share = caches, share
 
     async def setup(self, worker: Any) -> None:
-        """Opens the worker's cache, and says what it can do."""
+        """Opens the worker's cache, and reports what the worker can do."""
         structs.ready()
         self._worker = worker
         root = Path(self.caches) / str(worker.name) if self.caches else cache_dir()
@@ -73,18 +74,18 @@ class Home(WorkerPlugin):  # type: ignore[misc]
         await worker.set_resources(**offers[0], **offers[1])
 
     def teardown(self, worker: Any) -> None:
-        """Removes what was being sent."""
+        """Removes parcels that were being sent."""
         for parcel in self._out.values():
             parcel.stack.close()
 
-    # ---- what others ask of it ----
+    # ---- what others request ----
 
     async def has(self) -> dict[str, list[str]]:
-        """What its cache has."""
+        """What its cache contains."""
         return goods.names(self.desk.cache)
 
     async def describe(self, step_id: str) -> dict[str, Any]:
-        """A finished step that it has."""
+        """Describes a finished step in its cache."""
         return await asyncio.get_running_loop().run_in_executor(None, self._described, step_id)
 
     def _described(self, step_id: str) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class Home(WorkerPlugin):  # type: ignore[misc]
     async def take(
         self, kind: str, name: str, content: str, token: str, offset: int, data: bytes, last: bool
     ) -> dict[str, Any]:
-        """Takes a piece of a parcel; with the last one all of it is checked and put into the cache."""
+        """Takes a piece of a parcel; after the last one the whole is checked and put into the cache."""
         given = (kind, name, content, token, offset, data, last)
         return await asyncio.get_running_loop().run_in_executor(None, self._take, *given)
 
@@ -149,7 +150,8 @@ class Home(WorkerPlugin):  # type: ignore[misc]
         return {}
 
     def _tidy(self) -> None:
-        """Removes parcels of which nobody has asked for a piece for long: the receiver was killed."""
+        """Removes parcels, received and sent, that nobody has continued for long: the other end was
+        killed."""
         for path in (self.desk.cache.root / "tmp").glob(f"{_TAKEN}*"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _OUT_OF_DATE_S:
@@ -158,7 +160,7 @@ class Home(WorkerPlugin):  # type: ignore[misc]
             if time.monotonic() - parcel.asked_s > _OUT_OF_DATE_S:
                 self._out.pop(key).stack.close()
 
-    # ---- what it asks of others ----
+    # ---- what it requests from others ----
 
     def _fetch(self, holder: str, kind: str, name: str, to: Path) -> None:
         token, offset = os.urandom(8).hex(), 0
@@ -178,12 +180,12 @@ class Home(WorkerPlugin):  # type: ignore[misc]
             answer: dict[str, Any] = await rpc.bootscope_send(
                 kind=kind, name=name, token=token, offset=offset
             )
-        except Exception as error:  # whatever became of the other one
+        except Exception as error:  # whatever happened to the other worker
             return {"error": f"{type(error).__name__}: {error}"}
         return answer
 
     def _rest(self) -> None:
-        """The disk is full: for a while there is nothing to do here."""
+        """The disk is full: takes no tasks for a while."""
         loop = self._worker.loop
         loop.add_callback(self._offer, 0.0)
         loop.add_callback(loop.call_later, _REST_S, loop.add_callback, self._offer, abilities.PLENTY)
@@ -193,6 +195,6 @@ class Home(WorkerPlugin):  # type: ignore[misc]
 
 
 def work(order: bytes) -> tuple[bytes, bytes]:
-    """A task: what a worker's desk answers to an order."""
+    """A task: the worker's desk answers an order."""
     desk: Desk = get_worker().plugins[NAME].desk
     return desk.answer(order)

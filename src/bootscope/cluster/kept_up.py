@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers of a local cluster that die are replaced, also those that die while they start.
+"""Replaces workers of a local cluster that die, even while they start.
 
-Dask starts a worker anew that ended, but gives its place up for good where the new one ends before it has
-reached the scheduler, or does so late: on a busy computer a search would be left without workers, and wait.
+Dask restarts a worker that ended, but gives its place up for good if the new one ends before it has reached
+the scheduler, or reaches it late: on a busy computer a search would be left without workers, and wait.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SETTINGS = {"distributed.deploy.lost-worker-timeout": "10m"}
 
 @contextlib.contextmanager
 def kept_up(cluster: LocalCluster, count: int) -> Iterator[None]:
-    """As long as this lasts the cluster has `count` workers again a while after some have ended."""
+    """Inside the block the cluster gets back to `count` workers some time after workers have ended."""
     from distributed.core import Status
     from tornado.ioloop import PeriodicCallback
 
     def look() -> None:
-        # Ended places stand there until somebody takes them away.
+        # Dask keeps the places of ended workers until somebody removes them.
         ended = (Status.closed, Status.failed)
         for name in [name for name, worker in cluster.workers.items() if worker.status in ended]:
             del cluster.workers[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said to a worker and what it answers: JSON, so that nothing of ours is unpickled."""
+"""The messages to a worker and its answers: JSON, so that nothing of ours is unpickled."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from bootscope.hardware.farm import Wish
 from bootscope.system.model import System
 
 PLUGIN_STEP = "plugin"
-"""The step that makes the plugin; it belongs to no system."""
+"""The step that builds the plugin; it belongs to no system."""
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Something that workers have: its hash (of a folder, or of a source file), and who has it."""
+    """Something that workers have: its hash (of a folder, or of a source file), and its holders."""
 
     content: str
     holders: tuple[str, ...]
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """A system as it is sent: `base` is the path of its file (relative: of one that comes with bootscope).
-    `sources`: name -> where it is on the client's computer. `folders`: path on the client's computer of a
-    folder beside the system's file -> its hash."""
+    """A system as it is sent: `base` is the path of its file (relative for a system that comes with
+    bootscope). `sources`: name -> where it is on the client's computer. `folders`: path on the client's
+    computer of a folder beside the system's file -> its hash."""
 
     system: System
     base: str
@@ -47,8 +47,8 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BuildOrder(msgspec.Struct, frozen=True, kw_only=True, tag="build"):
-    """One step of a build: it must come out under the id `step_id`. `needs`: id -> who has that result;
-    `files`: hash -> who has that source or folder. `jobs` 0: as many as the worker has cores for it."""
+    """One step of a build; its result must have the id `step_id`. `needs`: id -> holders of that result;
+    `files`: hash -> holders of that source or folder. `jobs` 0: as many as the worker has cores for it."""
 
     token: str
     step: str
@@ -62,7 +62,7 @@ class BuildOrder(msgspec.Struct, frozen=True, kw_only=True, tag="build"):
 
 
 class BootOrder(msgspec.Struct, frozen=True, kw_only=True, tag="boot"):
-    """One recording, to be called `run_id`; `ids` are those of the build's steps by name."""
+    """One recording, with the id `run_id`; `ids` are those of the build's steps by name."""
 
     token: str
     run_id: str
@@ -81,8 +81,8 @@ class BootOrder(msgspec.Struct, frozen=True, kw_only=True, tag="boot"):
 
 
 class MeasureOrder(msgspec.Struct, frozen=True, kw_only=True, tag="measure"):
-    """Boots of a board that stands in a farm, as a run called `run_id`: which place is `wish`, where they end
-    `end`."""
+    """Boots of a board in a farm, as a run with the id `run_id`: `wish` says which place, `end` where the
+    boots end."""
 
     token: str
     run_id: str
@@ -96,8 +96,8 @@ Asked = BuildOrder | BootOrder | MeasureOrder
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished step: the hash of its folder, its files, and whether it was `built` for this order (it was
-    there already, or came from somebody else, otherwise)."""
+    """A finished step: the hash of its folder, its files, and whether it was `built` for this order
+    (otherwise it was there already, or came from another worker)."""
 
     step_id: str
     content: str
@@ -106,8 +106,8 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong. `kind` is that of our errors; `unfit`: this worker cannot do it; `lost`: what was to
-    be fetched from others and could not be; `wrong`: holder -> what was wrong with what it sent."""
+    """An error. `kind` is that of our errors; `unfit`: this worker cannot do it; `lost`: things that could
+    not be fetched; `wrong`: holder -> what was wrong with what it sent."""
 
     kind: str
     message: str
@@ -119,9 +119,9 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker answers: its address, how long it took, and one of the rest. `stopped`: it was told to.
-    `fetched`: ids that came from others; `unpacked`: sources that were unpacked for it; `said`: what people
-    should know of it."""
+    """The answer of a worker: its address, the time it took, and one of the other results. `stopped`: it was
+    told to stop. `fetched`: ids that came from others; `unpacked`: the number of sources unpacked for it;
+    `said`: messages for people."""
 
     worker: str
     host_ms: int
@@ -136,21 +136,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 UNFIT, LOST = "unfit", "lost"
-"""Kinds of failures that only clusters have."""
+"""Kinds of failures that occur only on clusters."""
 _KINDS: dict[str, type[BootscopeError]] = {
     kind.__name__: kind for kind in (UserError, BoardError, ToolError, SpaceError, HeldPlace)
 }
 
 
 def failure_of(error: BootscopeError, log: str = "") -> Failure:
-    """An error of ours as it is sent; `log` is the text of a build's output."""
+    """An error of ours, as it is sent; `log` is the text of a build's output."""
     names = error.names if isinstance(error, SymbolError) else ()
     kind = type(error).__name__
     return Failure(kind=kind, message=error.message, hint=error.hint or "", log=log, names=names)
 
 
 def error_of(failure: Failure, log: str = "") -> BootscopeError:
-    """The error again; `log` is the path of the kept output."""
+    """The error that was sent; `log` is the path of the kept output."""
     if failure.kind == "StepError":
         return StepError(failure.message, log)
     hint = f"full log: {log}" if log else failure.hint or None

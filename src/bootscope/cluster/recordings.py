@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that workers make: their names, and how they come into the store of this computer."""
+"""Recordings that workers make: their ids, and how they get into the store of this computer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMING = ".coming-"
 
 @contextlib.contextmanager
 def reserved(store: Store, name: str) -> Iterator[str]:
-    """A name for a run that nobody else takes meanwhile."""
+    """An id for a run, reserved so that nobody else takes it."""
     base = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}"
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         run_id, mark = f"{base}{suffix}", store.root / f"{_COMING}{base}{suffix}"
@@ -34,7 +34,7 @@ def reserved(store: Store, name: str) -> Iterator[str]:
 
 
 def take(store: Store, cache: Cache, run_id: str, run: bytes) -> None:
-    """Takes a recording into the store, after its hashes were checked. Raises UserError for others."""
+    """Takes a recording into the store after checking its hashes. Raises UserError where they differ."""
     with cache.workspace() as work:
         path = work / "run.bsz"
         path.write_bytes(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which worker has what, as far as the client knows; and the sending of what only the client has."""
+"""Which worker has what, as far as the client knows; sends what only the client has."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ _ANSWER_S = 60
 
 @dataclass
 class Stock:
-    """What is known of the workers' caches; `cache` is that of this computer."""
+    """The known content of the workers' caches; `cache` is this computer's."""
 
     client: Client
     cache: Cache
     workers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Address -> what the scheduler says of it, of those that run this program and have room."""
+    """Address -> the scheduler's description, for workers that run this program and have room."""
     _everybody: dict[str, dict[str, Any]] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(default_factory=dict)
-    """Id -> addresses of workers whose caches have it, by what they say."""
+    """Id -> addresses of the workers that say they have it in their cache."""
     _contents: dict[str, str] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def refresh(self) -> None:
-        """Asks who is there, and what those have that have come. Raises LostClusterError."""
+        """Asks the scheduler for its workers, and the new ones for what they have. Raises
+        LostClusterError."""
         found = self._identity()["workers"]
         with self._lock:
             ours = {address: worker for address, worker in found.items() if _is_ours(worker)}
@@ -53,31 +54,31 @@ class Stock:
                         self._names.setdefault(name, set()).add(address)
 
     def offers(self) -> dict[str, dict[str, float]]:
-        """Address -> what that worker offers, of all workers."""
+        """Address -> the resources of that worker, for all workers."""
         return {a: dict(w.get("resources") or {}) for a, w in self._everybody.items()}
 
     def hands(self) -> int:
-        """How many tasks of ours the workers take at a time."""
+        """How many of our tasks the workers take at a time."""
         return sum(w["nthreads"] for w in self._everybody.values() if _is_ours(w))
 
     def holders(self, name: str) -> list[str]:
-        """Who has something, of those that are there."""
+        """The present workers that have it."""
         with self._lock:
             return sorted(a for a in self._names.get(name, ()) if a in self.workers)
 
     def held(self, name: str) -> Held | None:
-        """Who has it, where its hash is known and somebody has it."""
+        """Its hash and holders; None where the hash is unknown or there are no holders."""
         with self._lock:
             content, there = self._contents.get(name), self.holders(name)
             return Held(content, tuple(there)) if content and there else None
 
     def given(self, name: str) -> Held | None:
-        """Who has a source or a folder with that hash."""
+        """The holders of a source or a folder with that hash."""
         there = self.holders(name)
         return Held(name, tuple(there)) if there else None
 
     def described(self, step_id: str) -> Made | None:
-        """A step that somebody has, as that worker describes it; None where nobody does."""
+        """The description of a step by a worker that has it; None where no worker has it."""
         for holder in self.holders(step_id):
             answer = self._call(holder, op="bootscope_describe", step_id=step_id)
             with contextlib.suppress(msgspec.MsgspecError):
@@ -91,7 +92,7 @@ class Stock:
         return None
 
     def learn(self, answer: Answer) -> None:
-        """What an answer tells."""
+        """Records what an answer says about the caches."""
         with self._lock:
             for name in answer.fetched:
                 self._names.setdefault(name, set()).add(answer.worker)
@@ -104,7 +105,7 @@ class Stock:
                         there.discard(holder)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Nobody has these any more."""
+        """Records that no worker has these any more."""
         with self._lock:
             for name in names:
                 self._names.pop(name, None)
@@ -112,7 +113,7 @@ class Stock:
     # ---- sending and fetching ----
 
     def give(self, kind: str, name: str, content: str, thing: Path) -> None:
-        """Sends a step or a source to a worker, unless one has it; from there the others fetch it."""
+        """Sends a step or a source to one worker, unless a worker has it; the others fetch it from there."""
         with self._lock:
             if self.holders(name):
                 self._contents.setdefault(name, content)
@@ -146,7 +147,7 @@ class Stock:
     def fetch(self, name: str) -> Path:
         """The folder of a step in the cache of this computer, fetched if need be, and checked.
 
-        Raises ToolError where nobody has it as it should be.
+        Raises ToolError where no worker has it undamaged.
         """
         if found := self.cache.find(name):
             return found
@@ -176,12 +177,13 @@ class Stock:
                     return
 
     def stop(self, address: str | None, token: str) -> None:
-        """Tells a worker, or all of them, to end an order."""
+        """Tells a worker, or all workers, to end an order."""
         for one in [address] if address else list(self.workers):
             self._call(one, op="bootscope_stop", token=token)
 
     def _call(self, address: str, **message: Any) -> dict[str, Any]:
-        """What a worker answers; `error` where it is gone or cannot be reached, which harms nobody else."""
+        """The answer of a worker; `error` where it is gone or cannot be reached, which does not affect the
+        others."""
         proxy = self.client.scheduler.proxy
         try:
             answer = self.client.sync(proxy, callback_timeout=_ANSWER_S, msg=message, worker=address)
@@ -190,7 +192,7 @@ class Stock:
         return answer if isinstance(answer, dict) else {}
 
     def _identity(self) -> dict[str, Any]:
-        """What the scheduler says of its workers. Raises LostClusterError where it does not answer."""
+        """The scheduler's description of its workers. Raises LostClusterError where it does not answer."""
         identity = self.client.scheduler.identity
         try:
             found: dict[str, Any] = self.client.sync(identity, callback_timeout=_ANSWER_S, n_workers=-1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One task on the cluster, from order to answer: asked again where the worker, not the work, failed."""
+"""One task on the cluster, from order to answer: repeated where the worker failed, not the work."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _ANSWER = msgspec.json.Decoder(Answer)
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds: between two looks at what else goes on, and two at the workers; how long one of them may take
-    to come, or to say what it can do; how long a task waits while none is there that could do it."""
+    """In seconds: the interval of calls of `look`, and of checks of the workers; how long a worker may take
+    to appear or to report what it can do; how long a task waits while no worker can do it."""
 
     look_s: float = 0.1
     check_s: float = 5.0
@@ -41,27 +41,27 @@ class Patience:
 
 
 class LostThingsError(Exception):
-    """What a task needs is with nobody any more; it has to be built again."""
+    """No worker has what a task needs any more; it must be built again."""
 
 
 def _by_value() -> Callable[[bytes], tuple[bytes, bytes]]:
-    """The task as a function that travels whole: the scheduler, which unpacks it to send it on, need not have
-    bootscope."""
+    """The task as a function that is pickled by value: the scheduler, which unpickles it to forward it, need
+    not have bootscope."""
 
     def work(order: bytes) -> tuple[bytes, bytes]:
         from bootscope.cluster.home import work
 
         return work(order)
 
-    # What seems to be of the program that is run cannot be sent by its name.
+    # Functions of the main program cannot be pickled by name.
     work.__module__, work.__qualname__ = "__main__", "bootscope_task"
     return work
 
 
 @dataclass
 class Tasks:
-    """Asks tasks of a cluster; several threads may at once. `look` of a task is called while it is waited
-    for, and may raise; the task is ended then."""
+    """Sends tasks to a cluster; several threads may do so at once. A task's `look` is called while the task
+    is waited for, and may raise, which ends the task."""
 
     client: Client
     stock: Stock
@@ -80,8 +80,8 @@ class Tasks:
         booted: str = "",
         hint: str = _SAME,
     ) -> tuple[Answer, bytes]:
-        """The answer to an order that `make` makes for a token, by a worker with the resources `wanted`; best
-        by one `near`, which has what is needed.
+        """The answer to an order, which `make` makes for a token, by a worker with the resources `wanted`;
+        preferably by one of `near`, which have what is needed.
 
         Raises LostThingsError where something must be built again; ToolError, with the `hint`, where no
         worker has the resources, or all attempts failed; LostClusterError; SpaceError where disks are full.
@@ -117,8 +117,8 @@ class Tasks:
     def check(
         self, wanted: Iterable[str], look: Callable[[], None] = lambda: None, hint: str = _SAME
     ) -> None:
-        """Raises ToolError where no worker can do what needs these resources, for a while: one that has just
-        come, or come back, does not say at once what it can do."""
+        """Raises ToolError where no worker has had these resources for a while: a new or returned one does
+        not report at once what it can do."""
         wanted, until = list(wanted), time.monotonic() + self.patience.coming_s
         while not self._someone(wanted):
             if time.monotonic() > until:
@@ -136,7 +136,7 @@ class Tasks:
         return ToolError(f"no worker of the cluster can do this: {listed}", hint=hint)
 
     def _free(self, near: Iterable[str], wanted: Iterable[str]) -> str | None:
-        """One of those near to the data that can do it, where it has nothing else to do for us."""
+        """A worker of `near` that can do it and has no other task of ours."""
         offers = self.stock.offers()
         able = [a for a in near if a in offers and not abilities.lacking(offers[a], wanted)]
         with self._lock:
@@ -150,8 +150,8 @@ class Tasks:
         attempt: int,
         look: Callable[[], None],
     ) -> tuple[Answer | None, bytes, str]:
-        """(answer, recording, why there is none)."""
-        # The same step has the same name for all clients of a cluster: it is built once.
+        """(answer, recording, why there is no answer)."""
+        # The same step has the same key for all clients of a cluster: it is built once.
         name = f"{order.step_id}-{attempt}" if isinstance(order, BuildOrder) else order.token
         how: dict[str, Any] = {
             "key": f"bootscope-{name}",
@@ -160,7 +160,7 @@ class Tasks:
             "retries": 0,
         }
         if near:
-            # Not `allow_other_workers`: the scheduler would take one without the resources.
+            # Not `allow_other_workers`: the scheduler would choose one without the resources.
             how |= {"workers": [near]}
             self._count(near, 1)
         future = self.client.submit(_by_value(), msgspec.json.encode(order), **how)
@@ -171,7 +171,7 @@ class Tasks:
             return _ANSWER.decode(data), run, ""
         except (ToolError, msgspec.MsgspecError):
             raise
-        except Exception as error:  # Dask's own: workers that died of it, a lost scheduler
+        except Exception as error:  # Dask's own: the task killed its workers, or the scheduler is lost
             if self.client.status not in ("running", "connecting"):
                 raise LostClusterError(
                     "the scheduler of the cluster is gone", hint="what is known is kept: --resume goes on"
@@ -185,7 +185,8 @@ class Tasks:
     def _wait(
         self, future: Future, token: str, look: Callable[[], None], near: str | None, wanted: Iterable[str]
     ) -> str:
-        """Waits for a task; returns why it cannot be waited for, where nobody is left who could do it."""
+        """Waits for a task; returns why not to wait for it any longer, where no worker is left that could do
+        it."""
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
         checked = able = time.monotonic()
@@ -205,13 +206,13 @@ class Tasks:
                     future.cancel()
                     return f"{gone} gone"
         except BaseException:
-            # Whoever works on it is told; Dask itself can only forget what has not begun.
+            # The worker that runs it is told; Dask itself can only cancel what has not begun.
             self._stop(future, token)
             raise
         return ""
 
     def _someone(self, wanted: Iterable[str]) -> bool:
-        """Whether a worker is there that has what is wanted."""
+        """Whether a worker with these resources is there."""
         return any(not abilities.lacking(offer, wanted) for offer in self.stock.offers().values())
 
     def _stop(self, future: Future, token: str) -> None:

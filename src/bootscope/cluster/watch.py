@@ -11,12 +11,12 @@ from bootscope.capture.record import BootInfo
 
 
 class Ended(KeyboardInterrupt):
-    """Nobody wants this work any more; builds and recordings tidy up as for Ctrl-C."""
+    """Nobody wants this work any more; builds and recordings clean up as for Ctrl-C."""
 
 
 @dataclass
 class Watch(Progress):
-    """Looks whether the work is still wanted, whenever a build or a boot goes on."""
+    """Checks whether the work is still wanted, at every sign of progress of a build or a boot."""
 
     stop: threading.Event
 

@@ -18,8 +18,8 @@ _TIMEOUT_S = 60
 
 
 def fetch(lock: Lock, folder: Path, helper: Path = HELPER) -> None:
-    """Fetches all packages into a folder, by apt's `helper` where it is there. Raises ToolError where no
-    mirror has them as they should be."""
+    """Fetches all packages into a folder, with apt's `helper` if it exists. Raises ToolError where no mirror
+    has them with the right hashes."""
     mirrors = mirrors_of_debian()
     last = ToolError("no mirror of Debian's archive is known here")
     for mirror in mirrors:
@@ -36,7 +36,7 @@ def fetch(lock: Lock, folder: Path, helper: Path = HELPER) -> None:
 
 
 def mirrors_of_debian() -> list[str]:
-    """Addresses of mirrors: as everywhere; none on a computer without apt that was not told one."""
+    """Addresses of mirrors, as for all downloads; none on a computer without apt where none is set."""
     try:
         return host_mirrors()
     except ToolError:
@@ -46,7 +46,7 @@ def mirrors_of_debian() -> list[str]:
 def _from(mirror: str, packages: Sequence[Package], folder: Path, helper: Path) -> None:
     missing = [p for p in packages if not _good(p, folder)]
     if helper.exists():
-        # apt knows the way out of this network, and fetches many files over one connection.
+        # apt knows the network's proxy, and fetches many files over one connection.
         words = [word for p in missing for word in (_url(mirror, p), folder / p.file, f"SHA256:{p.sha256}")]
         command = [helper, "-q", "-o", "APT::Sandbox::User=root", "download-file", *words]
         run(command, env=environment(), timeout_s=3600)

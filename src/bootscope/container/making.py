@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step that makes the tools container: packages unpacked, and set up as far as that is needed.
+"""The step that makes the tools container: packages unpacked, and set up as far as necessary.
 
-root/   the root folder: Debian's files; in opt/bootscope-tools Python packages, commands bootscope and dask
-new/    empty: where a root is put together when something runs (running.py)
+root/ the root folder: Debian's files; in opt/bootscope-tools Python packages, commands bootscope and dask
+new/ empty: where a root is assembled when something runs (running.py)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bootscope.container.running import COMMANDS, NEW, PROGRAM, PYTHON, ROOT, In
 from bootscope.container.unpacking import MERGED, unpack
 
 _LINKS = {"usr/bin/cc": "gcc", "usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils"}
-"""Where Debian's alternatives would lead."""
+"""The links that Debian's alternatives would make."""
 _FOLDERS = ("etc/ssl/certs", "var/tmp", f"{PROGRAM[1:]}/src/bootscope", PYTHON[1:], COMMANDS[1:])
 _COMMANDS = ("bootscope", "dask")
 _COMPILED = ("/usr/lib/python3.11", "/usr/lib/python3", PYTHON)
@@ -26,7 +26,7 @@ _NOT_COMPILED = "/(test|tests|lib2to3)/"
 
 
 def step() -> Step:
-    """The step `container`, with an id of what is in it. Raises ToolError where this machine has no list."""
+    """The step `container`; its id covers the content. Raises ToolError where this machine has no list."""
     lock = read_lock(lock_path())
 
     def work(context: Context) -> None:
@@ -52,7 +52,7 @@ def _unpack(context: Context, lock: Lock) -> None:
 
 
 def _set_up(root: Path) -> None:
-    """What the packages' scripts would have done."""
+    """Does what the packages' scripts would have done."""
     for name in _FOLDERS:
         (root / name).mkdir(parents=True, exist_ok=True)
     for link, target in _LINKS.items():
@@ -67,8 +67,8 @@ def _set_up(root: Path) -> None:
 
 
 def _add_python(context: Context) -> None:
-    """A worker's Python packages, by the container's own pip; and all modules compiled, since nothing can be
-    written there later."""
+    """Installs a worker's Python packages with the container's own pip, and compiles all modules, since
+    nothing can be written there later."""
     root = context.out / ROOT
     pip = next((root / "usr/share/python-wheels").glob("pip-*.whl"))
     lock = context.scratch / PYTHON_LOCK.name
@@ -93,7 +93,7 @@ def _add_python(context: Context) -> None:
     ]
     _inside(context, "python3", f"/{pip.relative_to(root)}/pip", "install", *words)
     shutil.rmtree(root / PYTHON[1:] / "bin", ignore_errors=True)
-    # By the hash of a source: its time differs wherever it is unpacked.
+    # Marked with the hash of the source, not its time, which differs in each unpacked copy.
     words = ["-q", "-x", _NOT_COMPILED, "--invalidation-mode", "unchecked-hash", *_COMPILED]
     _inside(context, "python3", "-m", "compileall", *words)
 

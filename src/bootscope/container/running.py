@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program in the tools container, by user namespaces of the kernel: without root and without a daemon.
+"""Runs a program in the tools container, with user namespaces of the kernel: without root and without a
+daemon.
 
-The program sees the container's own /usr, /etc and /var, and of this computer the home folder, the working
-folder, /tmp, /dev, /proc, /sys, the network, and folders that are named, at their own paths. It cannot change
-the container.
+The program sees the container's own /usr, /etc and /var; of this computer it sees the home folder, the
+working folder, /tmp, /dev, /proc, /sys, the network, and folders that are named, at their own paths. It
+cannot change the container.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from bootscope.core.process import run
 ROOT, NEW = "root", "new"
 OPT = "opt/bootscope-tools"
 PYTHON, COMMANDS, PROGRAM = f"/{OPT}/python", f"/{OPT}/bin", f"/{OPT}/program"
-"""In the container: Python packages, commands, and this very program."""
+"""In the container: Python packages, commands, and the program of bootscope itself."""
 _PACKAGE = f"{PROGRAM}/src/bootscope"
 _UNSHARE = ("unshare", "--user", "--map-root-user", "--mount", "--propagation", "unchanged")
-"""What is mounted in a namespace of one's own reaches nobody else, so that its ways need not be changed."""
+"""Mounts in a private namespace reach no other process, so the propagation need not change."""
 _KERNEL = ("/dev", "/proc", "/sys", "/tmp")
 _OWN = ("usr", "bin", "sbin", "lib", "lib64")
 _NOT_KEPT = ("PATH", "LANG", "LANGUAGE", "LC_", "LD_", "PYTHON", "VIRTUAL_ENV")
 _LOCKED = {os.ST_NOSUID: "nosuid", os.ST_NODEV: "nodev", os.ST_NOEXEC: "noexec", os.ST_NOATIME: "noatime"}
-"""What a mount of this computer forbids stays forbidden, and has to be said again."""
+"""Restrictions of this computer's mounts stay in force, and must be repeated."""
 
 _SCRIPT = rf"""
 set -eu
@@ -64,13 +65,13 @@ exec chroot "$new" /usr/bin/env -C "$here" "$@"
 
 @dataclass(frozen=True)
 class Inside:
-    """The container whose step has this result; `writable` while it is made."""
+    """The container with the result of the step; `writable` while it is made."""
 
     result: Path
     writable: bool = False
 
     def check(self) -> None:
-        """Raises ToolError where this computer does not let us make such namespaces."""
+        """Raises ToolError where this computer does not allow such namespaces."""
         done = run([*_UNSHARE, "true"], check=False, timeout_s=60)
         if done.status:
             raise ToolError(
@@ -81,9 +82,10 @@ class Inside:
             )
 
     def command(self, words: Iterable[str], folders: Iterable[Path], here: Path | None = None) -> list[str]:
-        """The command that runs `words` there with these folders, in the folder `here` (default: ours).
+        """The command that runs `words` there with these folders, in the folder `here` (default: the current
+        one).
 
-        Raises UserError for a folder in a place that is the container's own.
+        Raises UserError for a folder at a path that belongs to the container.
         """
         here = here or Path.cwd()
         shown = [str(path) for path in _outermost([*map(Path, _KERNEL), Path.home(), here, *folders])]
@@ -98,7 +100,8 @@ class Inside:
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Those that are there and not below another one."""
+    """The existing folders that are not below another one. Raises UserError for one that hides the
+    container's."""
     known = sorted({path.resolve() for path in paths if path.is_dir()})
     for path in known:
         if len(path.parts) < 2 or path.parts[1] in _OWN:
@@ -110,7 +113,7 @@ def _outermost(paths: Iterable[Path]) -> list[Path]:
 
 
 def environment() -> dict[str, str]:
-    """The environment there: ours, but for what would lead to programs and modules of this computer."""
+    """The environment there: ours, without what refers to programs and modules of this computer."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_KEPT)}
     if mirrors := mirrors_of_debian():
         env.setdefault(MIRROR, mirrors[0])

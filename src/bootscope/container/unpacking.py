@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian packages as a folder: their files, without running what they would run as they are installed."""
+"""Debian packages as a folder: their files only; their installation scripts are not run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path, PurePosixPath
 from bootscope.core.errors import ToolError, printable
 
 MERGED = ("bin", "sbin", "lib", "lib64")
-"""Folders that are links into /usr on today's systems, whatever a package calls them."""
+"""Folders that are links into /usr on today's systems, even where a package has them as folders."""
 _MAGIC, _HEAD_BYTES = b"!<arch>\n", 60
 _LEFT_OUT = ("doc", "doc-base", "info", "lintian", "locale", "man")
-"""Below /usr/share: what nobody reads there; licences stay."""
+"""Below /usr/share: what is not needed there; licences stay."""
 _LICENCE = "copyright"
 
 
 def unpack(deb: Path, root: Path) -> None:
-    """Unpacks the files of a package into a root folder. Raises ToolError where it is none."""
+    """Unpacks the files of a package into a root folder. Raises ToolError where it is not a package."""
     data = next((data for name, data in _members(deb) if name.startswith("data.tar")), b"")
     try:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
@@ -31,7 +31,7 @@ def unpack(deb: Path, root: Path) -> None:
 
 
 def _members(deb: Path) -> Iterator[tuple[str, bytes]]:
-    """(name, data) of an ar archive, which a package is."""
+    """(name, data) of the members of an ar archive, the format of a package."""
     data, at = deb.read_bytes(), len(_MAGIC)
     if not data.startswith(_MAGIC):
         raise ToolError(f"{deb.name} is no package")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated board: QEMU, what its plugin is told to watch, and recording its boots."""
+"""The emulated board: QEMU, the configuration of its plugin, and recording its boots."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's clock as on a core: what the plugin is told, so that the clock passes with the core's time for
-instructions and with all that it waits for. Timers, time-outs and loops that look at a clock see that
+"""The guest's clock in the time of a core: plugin settings that make the clock advance with the core's time
+for instructions and for all that it waits for. Timers, time-outs and loops that poll a clock see that
 time."""
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from bootscope.cores.profile import Core
 from bootscope.emulator import timing_pass
 
 _UNUSED = "counts.bin"
-"""The file that a counting pass would write; none is written here."""
+"""The file that a counting pass would write; here it is never written."""
 
 
 def core_for(board: Board) -> Core | None:
-    """The core with whose time the guest's clock passes; None where it counts instructions.
+    """The core whose time the guest's clock follows; None where the clock counts instructions.
 
-    Raises UserError for a board that cannot have it.
+    Raises UserError for a board that cannot have such a clock.
     """
     core = clock_core_of(board)
     if core is None:
@@ -39,7 +39,7 @@ def core_for(board: Board) -> Core | None:
 
 def lines(board: Board, folder: Path, frame: tuple[int, int] | None) -> list[str]:
     """The lines of a watch file for a boot in `folder`; none where the clock counts instructions. `frame` is
-    where a frame buffer lies, which no cache holds. Raises what :func:`core_for` does."""
+    the address range of a frame buffer, which no cache holds. Raises what :func:`core_for` does."""
     core = core_for(board)
     if core is None:
         return []

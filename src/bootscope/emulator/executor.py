@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who builds and boots: whoever searches or tries decides what, an executor does it.
+"""Who builds and boots: a search or a trial decides what to do, an executor does it.
 
-Here it is this process; `cluster` has one whose work is done by the workers of a cluster.
+Here it is this process; `cluster` has an executor whose work is done by the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bootscope.system.load import LoadedSystem
 
 @dataclass(frozen=True)
 class Ready:
-    """A system that was built, and the plugin that watches it. Their folders are in the cache of whoever
+    """A built system, and the plugin that watches it. Their folders are in the cache of the computer that
     built them; the names of the folders are content ids."""
 
     built: Built
@@ -33,7 +33,7 @@ class Executor(Protocol):
 
     @property
     def hands(self) -> int:
-        """How many systems it works on at a time; 0: one build, and as many boots as one asks for."""
+        """How many systems it works on at a time; 0: one build at a time, and any number of boots."""
 
     def build(self, loaded: LoadedSystem, runner: Runner, progress: Progress) -> Ready:
         """Builds a system; `runner` has the cache of this computer. Raises as a build does."""
@@ -45,7 +45,7 @@ class Executor(Protocol):
         """
 
     def result(self, built: Built, name: str, runner: Runner) -> Path:
-        """The folder, on this computer, with the result of the step `name` of a build."""
+        """The folder, on this computer, that holds the result of build step `name`."""
 
 
 class Here:

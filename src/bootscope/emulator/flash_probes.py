@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plugin is told of a flash whose caches are on only while the software has them on."""
+"""Plugin settings for a flash whose caches are on only while the software enables them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IMAGE, _KERNEL = "kernel.image", "kernel.start"
 
 
 def follow_switches(board: Board) -> bool:
-    """Whether the switching of caches is followed for the flash of a board."""
+    """Whether the plugin follows how software switches the caches of the board's flash."""
     found = board.storage_device
     return isinstance(found, MemoryStorage) and found.caches_are_switched
 
@@ -28,10 +28,10 @@ def control_lines(control: Control) -> list[str]:
 
 
 def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:
-    """The lines for a board whose caches are followed; none for others. `image_at`: where a kernel that
-    unpacks itself begins.
+    """The lines for a board whose caches are followed; none for others. `image_at`: the start of a
+    self-extracting kernel.
 
-    Boot loaders cache memory alone, if anything. Raises UserError for an architecture whose switches are not
+    Boot loaders cache memory only, if anything. Raises UserError for an architecture whose switches are not
     described.
     """
     if not follow_switches(board):

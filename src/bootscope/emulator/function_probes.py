@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that the user names (`record --probe`): each call and each return of them is recorded.
+"""Functions that the user names (`record --probe`): each call and each return is recorded.
 
-Nothing in the target takes part, and its time does not change: functions of the boot loader's programs and of
-the kernel, found in what the build left.
+The target is not changed, nor is its timing: the functions of the boot loader's programs and of the kernel
+are found in the results of the build.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 
 
 def add(hooks: Hooks, programs: Programs, moving: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Adds the hooks for what is wanted: SYMBOL, or PROGRAM:SYMBOL such as `kernel:kfree`; returns lines for
-    the plugin. `moving`: the programs that move themselves.
+    """Adds the hooks for `wanted`: SYMBOL, or PROGRAM:SYMBOL such as `kernel:kfree`; returns lines for the
+    plugin. `moving`: the programs that relocate themselves.
 
-    Raises UserError for a name that no program has, or too many.
+    Raises UserError for a name that no program has, or too many names.
     """
     first, moves = len(hooks.names) + 1, set(moving)
     # A function can be named twice: kfree and kernel:kfree.
@@ -40,18 +40,18 @@ def add(hooks: Hooks, programs: Programs, moving: Iterable[str], wanted: Iterabl
         extra = "moves" if program in moves else ""
         hooks.call(f"{PROBED}{program}:{function.name}", code, function, taken, extra)
     last = len(hooks.names)
-    # A guest that hangs may go on calling them.
+    # A guest that hangs may keep calling them.
     return [f"routine {first} {last}"] if last >= first else []
 
 
 def probed(names: WatchNames) -> tuple[str, ...]:
-    """The functions that were probed in a recording, as :func:`add` takes them."""
+    """The functions that a recording probed, in the form that :func:`add` takes."""
     found = (name.removeprefix(PROBED) for name in names.hooks.values() if name.startswith(PROBED))
     return tuple(dict.fromkeys(name for name in found if not name.endswith(RETURNED)))
 
 
 def _found(programs: Programs, wanted: str) -> Iterator[tuple[str, Code, Function]]:
-    """(program, its code, the function) for every program that has it."""
+    """(program, its code, the function) for every program that has the function."""
     program, colon, symbol = wanted.rpartition(":")
     if not _NAME.fullmatch(symbol):
         raise UserError(f"--probe: not the name of a function: '{printable(wanted[:80])}'")
@@ -66,7 +66,7 @@ def _found(programs: Programs, wanted: str) -> Iterator[tuple[str, Code, Functio
 
 
 def _no_such(symbol: str, searched: Mapping[str, Code]) -> UserError:
-    """No program has it: perhaps it was inlined."""
+    """No program has the symbol: perhaps it was inlined."""
     names = {function.name for code in searched.values() for function in code.functions}
     where = ", ".join(name for name, code in searched.items() if code.functions) or "no program with symbols"
     close = similar(symbol, names)

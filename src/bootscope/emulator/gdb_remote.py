@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of QEMU's gdbstub: what a machine that stands still has in its registers and its memory.
+"""A client of QEMU's gdbstub: registers and memory of a stopped machine.
 
 The protocol is GDB's (its manual, "Remote Serial Protocol"): packets `$DATA#SUM`, each acknowledged by `+`.
 """
@@ -17,7 +17,7 @@ from bootscope.core.errors import ToolError
 _PATIENCE_S = 60
 _ESCAPE, _REPEAT = ord("}"), ord("*")
 _PART_BYTES = 1024
-"""How much is asked for at once: no stub takes shorter packets."""
+"""How much is requested at once: no stub has a smaller limit for packets."""
 _WIDEST_BITS = 64
 _INCLUDED = re.compile(r'<xi:include\s+href="([^"]+)"')
 _REGISTER, _ATTRIBUTE = re.compile(r"<reg\s([^>]*)>"), re.compile(r'(\w+)="([^"]*)"')
@@ -25,7 +25,7 @@ _REGISTER, _ATTRIBUTE = re.compile(r"<reg\s([^>]*)>"), re.compile(r'(\w+)="([^"]
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A register of the core: its number in the protocol, its size in bits."""
+    """A register of the core: its number in the protocol, and its size in bits."""
 
     name: str
     number: int
@@ -35,7 +35,7 @@ class Register:
 class Remote:
     """A connection to a gdbstub that listens on the Unix socket `path`.
 
-    The machine must stand still already. Raises ToolError for what is no answer.
+    The machine must be stopped already. Raises ToolError for an invalid answer.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class Remote:
         self._close()
 
     def _close(self) -> None:
-        # Without a farewell: a machine that is detached from goes on.
+        # No detach: a machine would resume after it.
         self._stream.close()
         self._socket.close()
 
@@ -88,7 +88,7 @@ class Remote:
         return plain(bytes(data)).decode("latin-1")
 
     def cpus(self) -> list[str]:
-        """The names of the CPUs, which gdb takes for threads."""
+        """The names of the CPUs, which GDB treats as threads."""
         found, said = list[str](), self.ask("qfThreadInfo")
         while said.startswith("m"):
             found += said[1:].split(",")
@@ -96,7 +96,7 @@ class Remote:
         return found
 
     def choose(self, cpu: str) -> None:
-        """What follows is asked of this CPU."""
+        """Selects the CPU that further requests refer to."""
         self.ask(f"Hg{cpu}")
 
     def registers(self) -> list[Register]:
@@ -104,7 +104,7 @@ class Remote:
         return core_registers(self._file("target.xml"), self._file)
 
     def value(self, register: Register) -> int:
-        """What a register holds. Raises ToolError for one that cannot be read."""
+        """The value of a register. Raises ToolError for one that cannot be read."""
         said = self.ask(f"p{register.number:x}")
         if not re.fullmatch(r"(?:[0-9a-f]{2})+", said):
             raise ToolError(f"QEMU's gdbstub does not report register {register.name}: '{said[:40]}'")
@@ -123,7 +123,7 @@ class Remote:
 
 
 def plain(data: bytes) -> bytes:
-    """A packet without its escapes and its repetitions."""
+    """A packet without its escapes, and with its run lengths expanded."""
     found, at = bytearray(), 0
     while at < len(data):
         if data[at] == _ESCAPE and at + 1 < len(data):
@@ -139,10 +139,10 @@ def plain(data: bytes) -> bytes:
 
 
 def core_registers(target: str, load: Callable[[str], str]) -> list[Register]:
-    """The registers of the first feature of a target's description, which is its core; `load` gives the files
-    that it includes. Raises ToolError for a description that is none.
+    """The registers of the first feature of a target's description, which is the core; `load` returns the
+    files that it includes. Raises ToolError for an invalid description.
 
-    QEMU's is no whole XML: it does not declare its prefix for includes.
+    QEMU's is not well-formed XML: it does not declare its prefix for includes.
     """
     included = _INCLUDED.search(target)
     feature = load(included[1]) if included else target

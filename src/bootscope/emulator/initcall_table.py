@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of initcalls in a kernel: which functions the kernel calls at which level."""
+"""The kernel's table of initcalls: which functions the kernel calls at which level."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STARTS = (
 
 
 def levels(code: Code, address_of: Mapping[str, int]) -> dict[int, str]:
-    """Address of an initcall -> its level, from the table that the kernel itself goes through."""
+    """Address of an initcall -> its level, from the table that the kernel itself walks."""
     found: dict[int, str] = {}
     for level, begin, end in zip(_LEVELS, _STARTS, _STARTS[1:], strict=False):
         if begin in address_of and end in address_of:

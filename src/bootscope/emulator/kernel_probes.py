@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is watched in a Linux kernel: initcalls, probes, processes, interrupts, reads, messages, delays.
+"""Hooks in a Linux kernel: initcalls, probes, processes, interrupts, reads, messages, delays.
 
-Nothing in the kernel takes part: functions come from vmlinux, members of structures from the layout
-that the build found. A function that a kernel does not have gives no hook, and its view says so.
+The kernel is not changed: functions come from vmlinux, members of structures from the layout that the build
+found. A function that a kernel lacks gives no hook, and its view says so.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from bootscope.image.code import Code
 
 
 class _Members:
-    """Chains through the kernel's structures, as the watch file writes them.
+    """Pointer chains through the kernel's structures, in the syntax of the watch file.
 
-    They begin in an argument of the function that is hooked; arguments count from 0.
+    They begin in an argument of the hooked function; arguments count from 0.
     """
 
     def __init__(self, layout: Layout, arch: Architecture) -> None:
@@ -25,7 +25,7 @@ class _Members:
 
     @property
     def link(self) -> str:
-        """The item for the address that a function returns to."""
+        """The item for the function's return address."""
         return caller(self.arch)
 
     def argument(self, *numbers: int) -> str:
@@ -33,15 +33,16 @@ class _Members:
         return argument(self.arch, *numbers)
 
     def register(self, argument: int) -> str:
-        """The register that an argument is in."""
+        """The register that holds an argument."""
         return self._registers.arguments[argument]
 
     def chain(self, number: int, offset: int) -> str:
-        """The place that lies behind an argument."""
+        """The memory that an argument points to, at an offset."""
         return f"{self.register(number)}+{offset}"
 
     def at(self, start: int, *path: str) -> str | None:
-        """The address of a member, following the pointers before it; None when the kernel lacks one."""
+        """The address of a member, following the pointers before it; None when the kernel lacks a member on
+        the way."""
         if any(name not in self._layout for name in path):
             return None
         offsets = [self._layout[name] for name in path]
@@ -102,14 +103,14 @@ def _processes(hooks: Hooks, code: Code, m: _Members) -> None:
     hooks.entry("exit", code.function("do_exit"), m.argument(0))
     hooks.entry("wake", code.function("try_to_wake_up"), f"{m.argument(0)} {number(0, '__state')} {m.link}")
     _executed(hooks, code, m)
-    # A file mapped into a process: file, address, bytes, flags, the offset in pages.
+    # A file mapped into a process: file, address, bytes, flags, offset in pages.
     mapped = f"{m.argument(0, 1, 2, 3, 4)} {m.path_of(0, 'file.f_path.dentry')}"
     hooks.entry("map", code.function("mmap_region"), mapped)
 
 
 def _executed(hooks: Hooks, code: Code, m: _Members) -> None:
-    """Programs that are executed: file and arguments, as the kernel or a program asks for them. Later in the
-    system call the kernel has closed user memory to itself, and so to us."""
+    """Executed programs: file and arguments, as the kernel or a program passes them. Later in the system call
+    the kernel disables access to user memory, and the plugin cannot read it either."""
     entries = m.arch.kernel
     of_kernel = f"str {m.register(0)}", f"args {m.chain(1, 0)}"
     of_program = of_kernel
@@ -149,7 +150,7 @@ def _storage(hooks: Hooks, code: Code, m: _Members) -> None:
 
 
 def _pages(hooks: Hooks, code: Code, m: _Members) -> None:
-    """Pages of files that somebody wanted: faulted on, mapped, or copied. Each is reported once."""
+    """Pages of files that were needed: faulted in, mapped, or copied. Each is reported once."""
     fault = m.at(0, "vm_fault.vma", "vm_area_struct.vm_file", "file.f_inode", "inode.i_ino")
     page = m.item("word", 0, "vm_fault.pgoff")
     if fault:
@@ -162,19 +163,19 @@ def _pages(hooks: Hooks, code: Code, m: _Members) -> None:
 
 
 def _messages(hooks: Hooks, code: Code, m: _Members) -> None:
-    # Its level is its own argument, or -1 and then the text before the format says it.
+    # The level is an argument of its own; if that is -1, it is in the text before the format.
     hooks.entry("printk", code.function("vprintk_store"), f"{m.argument(1)} {m.link} str {m.register(3)}")
 
 
 def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
-    """Delays that spin. Those that sleep are seen as switches."""
+    """Delays that spin. Those that sleep show up as task switches."""
     for name in m.arch.kernel.delays:
         hooks.span("delay", code, code.function(name), f"{m.argument(0)} {m.link}")
-    # Both measure how much they get done until the clock says stop, so that they take as long on any CPU.
+    # Both measure how much work fits into a fixed time, so they take equally long on any CPU.
     for name in ("calibrate_delay", "raid6_select_algo"):
         hooks.span("delay", code, code.function(name), f"{NOTHING} {m.link}")
-    # The other kind counts loops: it falls through into __loop_delay, which jumps to its own start for
-    # every loop and so must not be hooked there.
+    # The other kind of delay counts loops: it falls through into __loop_delay, which jumps to its own start
+    # in every loop, so its start must not be hooked.
     outer, loop = code.function("__loop_const_udelay"), code.function("__loop_delay")
     if outer and loop:
         hooks.entry("delay", outer, f"{m.argument(0)} {m.link}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is watched in the programs of a boot loader: start-up steps, commands, device probes, delays.
+"""Hooks in the programs of a boot loader: start-up steps, commands, device probes, delays.
 
-The hooks of a program that moves itself move with it.
+The hooks of a program that relocates itself move with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from bootscope.loaders.model import Hooked, Loader
 def add_starts(
     hooks: Hooks, loader: Loader, programs: Mapping[str, Code], addresses: Mapping[str, int]
 ) -> list[str]:
-    """Adds the hooks at which its programs start, and returns lines for the plugin: what moves."""
+    """Adds the hooks at the starts of its programs; returns the lines that tell the plugin which programs
+    relocate themselves."""
     lines: list[str] = []
     for program in loader.programs:
         hooks.add(program.hook(Hooked.START), addresses[program.name], "once")
@@ -32,7 +33,7 @@ def add_starts(
 
 
 def add(hooks: Hooks, loader: Loader, programs: Mapping[str, Code]) -> None:
-    """Adds the hooks inside its programs, whose starts must already be hooked by the caller."""
+    """Adds the hooks inside its programs. The caller must have hooked their starts already."""
     for program in loader.programs:
         code, extra = programs[program.name], "moves" if program.moves else ""
         registers, word = code.arch.registers, code.arch.word_bytes
@@ -52,7 +53,7 @@ def add(hooks: Hooks, loader: Loader, programs: Mapping[str, Code]) -> None:
 
 
 def add_places(hooks: Hooks, loader: Loader, pieces: Mapping[str, Pieces]) -> None:
-    """Adds the hooks at which its programs are told where a piece of theirs lies: place, size and name."""
+    """Adds the hooks where its programs learn the address of one of their pieces: address, size and name."""
     for program in loader.programs:
         told = pieces[program.name].told if program.name in pieces else None
         if told:

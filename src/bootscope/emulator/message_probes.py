@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is watched of a system manager: what it says to the journal and to others, seen inside the kernel.
+"""Messages of a system manager, to the journal and to other programs, as seen inside the kernel.
 
-Its records for the journal are datagrams, before the journal runs lines to /dev/kmsg; programs tell it by
-datagrams that they are ready. The hooks are where the kernel hands a datagram over, so nothing in the target
-takes part, and nothing is there that would not be there without us.
+Its records for the journal are datagrams, and until the journal runs, lines to /dev/kmsg; programs report
+their readiness to it in datagrams. The hooks are where the kernel passes a datagram on, so the target is not
+changed.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from bootscope.image.code import Code
 DATAGRAM, KMSG, KMSG_TEXT, CGROUP = "datagram", "kmsg", "kmsg.text", "cgroup"
 _MEMBERS = ("sk_buff.data", "sk_buff.len", "sock.sk_receive_queue", "unix_sock.addr", "unix_address.name")
 _PATH_AT = 2
-"""Where in a socket's address (struct sockaddr_un) its path begins."""
+"""Offset of the path in a socket's address (struct sockaddr_un)."""
 
 
 def add(hooks: Hooks, code: Code, layout: Mapping[str, int]) -> None:
-    """Adds the hooks: datagrams between local sockets, lines to /dev/kmsg, control groups that are made."""
+    """Adds the hooks: datagrams between local sockets, lines to /dev/kmsg, new control groups."""
     first, second, *_ = code.arch.registers.arguments
     for address, items in _sent(code, layout):
         hooks.add(DATAGRAM, address, f"every {items}")
     written = code.function("devkmsg_write")
     if written:
-        # What was written lies in a buffer of the kernel until the call ends.
+        # The kernel holds the written text in a buffer until the call ends.
         hooks.entry(KMSG, written, "none")
         for address in code.calls_of(written, code.function("kfree")):
             hooks.add(KMSG_TEXT, address, f"every none str {first}")
@@ -37,7 +37,7 @@ def add(hooks: Hooks, code: Code, layout: Mapping[str, int]) -> None:
 def add_milestone(
     hooks: Hooks, code: Code, layout: Mapping[str, int], name: str, wanted: Iterable[str]
 ) -> None:
-    """Adds what reports the first record for the journal that has all these fields, as `FIELD=value`."""
+    """Adds a hook that reports the first record for the journal with all of these `FIELD=value` lines."""
     lines = [f"\n{field}\n".encode() for field in wanted]
     has = " ".join(f"has {line.hex()}" for line in lines)
     for address, items in _sent(code, layout):
@@ -45,8 +45,9 @@ def add_milestone(
 
 
 def _sent(code: Code, layout: Mapping[str, int]) -> list[tuple[int, str]]:
-    """(address, items) where a datagram is put into the queue of the socket that it goes to: path of that
-    socket, and the datagram. The queue is the first argument there, the buffer the second."""
+    """(address, items) of each call that puts a datagram into the queue of the receiving socket: the items
+    are that socket's path, and the datagram. The queue is the call's first argument, the buffer its
+    second."""
     sends, queues = code.function("unix_dgram_sendmsg"), code.function("skb_queue_tail")
     if not sends or any(member not in layout for member in _MEMBERS):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watch file for the plugin: what to look at on this board, running this system.
+"""The watch file for the plugin: what to watch on this board while it runs this system.
 
 The numbers in it have no meaning to the plugin; :class:`Watch` keeps what they stand for.
 """
@@ -36,8 +36,8 @@ _NAMES_HOOKS = ("stop ", "routine ", "stage ", "owner ", "over ", "begins ", "fl
 _COMM_BYTES = 15
 _LONGEST_TEXT_BYTES = 120
 _PANIC_NS = 1_000_000_000
-"""Between two words of a kernel that panics: each is a line on the serial port, its traces take no longer."""
-# Functions of the kernel, by the names they had in different versions.
+"""The silence that ends a panicked kernel: its words are serial output, and its traces take no longer."""
+# Functions of the kernel, by their names in different versions.
 _INIT_STARTS = ("run_init_process", "try_to_run_init_process", "kernel_execve")
 _NAME_SET = ("__set_task_comm",)
 _EXECUTES, _AFTER_NAMING = "begin_new_exec", "flush_signal_handlers"
@@ -54,24 +54,24 @@ class Limits:
     stack_ns: int = 500_000
     stack_bytes: int = 1536
     explain: bool = True
-    """Whether to watch what the views need, or only phases, milestones, devices and samples."""
+    """Whether to record what the views need, or only phases, milestones, devices and samples."""
     usage_after_ns: int | None = None
-    """Count which code runs, and go on with that for so long after the recording; None: no counting."""
+    """Count which code runs, for this long beyond the recording's end; None: no counting."""
     probes: tuple[str, ...] = ()
     """Functions whose calls and returns are recorded: SYMBOL or PROGRAM:SYMBOL (function_probes.py)."""
     light: bool = True
-    """Whether the first pixel is looked for where there is a frame buffer; older recordings lack it."""
+    """Whether to look for the first pixel where there is a frame buffer; older recordings did not."""
     syscalls: bool = False
     """Whether all system calls of all processes are recorded (syscall_probes.py)."""
     timing: tuple[Core, ...] = ()
-    """Cores for which a boot is done again, to count what their caches make of it (timing_pass.py)."""
+    """Cores for which the boot is repeated to count its cache accesses (timing_pass.py)."""
     cut: bool = False
-    """Whether `limit_ns` is when the power is cut: the boot does not end at its milestone."""
+    """Whether power is cut at `limit_ns`: the boot does not end at its milestone."""
 
 
 @dataclass
 class Watch:
-    """A watch file in the making."""
+    """A watch file under construction."""
 
     lines: list[str] = field(default_factory=list)
     devices: dict[int, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Watch:
         return WatchNames(devices=self.devices, hooks=self.hooks.names, texts=self.texts)
 
     def text(self) -> str:
-        """The file. What names hooks by their numbers comes after them."""
+        """The file. Lines that refer to hooks by number come after the hooks."""
         last = [line for line in self.lines if line.startswith(_NAMES_HOOKS)]
         rest = [line for line in self.lines if not line.startswith(_NAMES_HOOKS)]
         return "\n".join([*rest, *self.hooks.lines, *last]) + "\n"
@@ -93,7 +93,7 @@ class Watch:
         return [number for number, known in self.hooks.names.items() if known == name]
 
     def console_text(self, name: str, device: int, offset: int, data: bytes) -> None:
-        """Adds a text to look for in the bytes stored to the register at `offset` of a device."""
+        """Adds a text to look for in the bytes written to the register at `offset` of a device."""
         number = len(self.texts) + 1
         self.texts[number] = name
         self.lines.append(f"text {number} {device} {offset} {data.hex()}")
@@ -124,7 +124,7 @@ def watch(
         kernel_probes.add(w.hooks, programs.kernel, programs.layout)
         if programs.units:
             message_probes.add(w.hooks, programs.kernel, programs.layout)
-        # All of this goes on in a system that hangs, too.
+        # All of these continue in a system that hangs, too.
         w.lines.append(f"routine {first} {len(w.hooks.names)}")
     moving = (program.name for program in board.boot_loader.programs if program.moves)
     w.lines += function_probes.add(w.hooks, programs, moving, limits.probes)
@@ -152,13 +152,13 @@ def watch(
 
 
 def _quiet(w: Watch, limits: Limits) -> str:
-    """A kernel that panicked and says nothing more, as one without a console, has nothing to wait for."""
+    """The line that ends a boot after silence; after a panic, a shorter one is enough."""
     after = [f"{number} {min(limits.quiet_ns, _PANIC_NS)}" for number in w.numbers("kernel.panic")]
     return " ".join([f"quiet {limits.quiet_ns}", *after[:1]])
 
 
 def _machine(arch: Architecture) -> list[str]:
-    """What the plugin has to know of the CPU."""
+    """What the plugin must know about the CPU."""
     registers = arch.registers
     parts = {
         "pc": registers.counter,
@@ -176,7 +176,7 @@ def _machine(arch: Architecture) -> list[str]:
 
 
 def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> None:
-    """Where return addresses may lie; a boot loader runs in memory below the kernel's once it has moved."""
+    """Where return addresses may point; a boot loader runs in memory below the kernel's once relocated."""
     w.lines.append(f"stack {limits.stack_ns} {limits.stack_bytes}")
     w.lines += [f"call {call.size} {call.mask:#x} {call.value:#x}" for call in board.qemu.calls]
     staying = [programs.loader[p.name] for p in board.boot_loader.programs if not p.moves]
@@ -188,7 +188,7 @@ def _add_stacks(w: Watch, board: Board, programs: Programs, limits: Limits) -> N
 
 
 def default_until(system: System) -> str:
-    """The milestone that a recording ends at when the user names none."""
+    """The milestone that ends a recording when the user names none."""
     if system.framebuffer:
         return FIRST_FRAME
     return "app-ready" if "app-ready" in system.milestones else "application"
@@ -210,7 +210,7 @@ def add_devices(w: Watch, board: Board) -> None:
 
 
 def output_lines(ports: Ports) -> list[str]:
-    """Lines for the plugin: how the instructions look that output to I/O ports."""
+    """Lines for the plugin: the encodings of instructions that write to I/O ports."""
     lines = [f"ports {ports.mask:#x}", *(f"prefix {first:#x} {last:#x}" for first, last in ports.prefixes)]
     for out in ports.outputs:
         repeat = f" {out.repeat[0]} {out.repeat[1]:#x}" if out.repeat else ""
@@ -237,9 +237,9 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
     hooks.add("kernel.init", address(kernel, *_INIT_STARTS), f"once str {first}")
     process = watched.process.encode()
     _add_inlined_naming(hooks, programs, process)
-    # The kernel names a task when it executes a program (third argument: that, or a mere renaming).
+    # The kernel names a task when it executes a program (third argument: whether it does, or only renames).
     hooks.add("exec", address(kernel, *_NAME_SET), f"every {argument(kernel.arch, 2, 0)} str {second}")
-    # It is given the whole name of the file and keeps the beginning; a process may set only that.
+    # It gets the whole name of the file and keeps the beginning; a process can set only that much itself.
     for name in dict.fromkeys((process[:_LONGEST_TEXT_BYTES], process[:_COMM_BYTES])) if process else ():
         hooks.add("application.start", address(kernel, *_NAME_SET), f"once str {second} is {name.hex()}")
     for called, fields in watched.journal.items():
@@ -249,8 +249,8 @@ def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) ->
 
 
 def _once_there(start: int, board: Board, watched: Watched, programs: Programs) -> str:
-    """How the arrival of a kernel that unpacked itself is told from what ran at its first address before: its
-    own image, or a program of the boot loader, where one lies in the place that it is unpacked to."""
+    """How to tell the first instruction of an unpacked kernel from code that ran at the same address before:
+    the kernel's own image, or a program of the boot loader that lies where the kernel is unpacked to."""
     extents = [programs.loader[program.name].extent() for program in board.boot_loader.programs]
     shared = start == watched.image_at or any(low <= start < high for low, high in extents)
     register = programs.kernel.arch.kernel.unpacker_jumps_by
@@ -258,18 +258,18 @@ def _once_there(start: int, board: Board, watched: Watched, programs: Programs) 
 
 
 def kernel_start(board: Board, kernel: Code) -> int:
-    """Where the kernel starts before its MMU is on. Kernels for some SoCs leave more room before them, and
-    those for many SoCs as much as any of theirs needs."""
+    """Where the kernel starts before its MMU is on. Kernels for some SoCs reserve more room in front of their
+    start, and multi-platform kernels the largest amount that any of their SoCs needs."""
     entries = kernel.arch.kernel
     offset = kernel.entry & entries.offset_mask or entries.usual_offset
     return board.addresses["kernel"] - entries.usual_offset + offset
 
 
 def _add_inlined_naming(hooks: Hooks, programs: Programs, process: bytes) -> None:
-    """Programs in a kernel whose compiler put the naming of a task into the execution of a program.
+    """Starts of programs in a kernel whose compiler inlined the naming of a task into exec.
 
-    A moment later the task, which has its name by now, forgets its signal handlers; nobody else has that
-    done with a second argument of 0.
+    Shortly afterwards the task, which has its name by then, drops its signal handlers; only exec calls that
+    function with a second argument of 0.
     """
     kernel = programs.kernel
     names, executes = kernel.function(*_NAME_SET), kernel.function(_EXECUTES)
@@ -305,7 +305,7 @@ def _add_calls(w: Watch, watched: Watched, programs: Programs) -> None:
 
 
 def check_store_path(path: Path) -> None:
-    """Raises UserError for a path that a watch file cannot name."""
+    """Raises UserError for a path that cannot be written into a watch file."""
     if any(c.isspace() or c == "#" for c in str(path)):
         raise UserError(
             f"the plugin cannot write to a path with blanks or '#': {path}",
@@ -314,8 +314,8 @@ def check_store_path(path: Path) -> None:
 
 
 def _add_usage(w: Watch, path: Path, after_ns: int, programs: Programs) -> None:
-    """Counting: what the kernel does by itself parted from what programs have it do, and what is done while
-    the application has the CPU (all of its threads) kept apart."""
+    """Counting: separates what the kernel does by itself from what programs have it do, and keeps apart what
+    runs while the application has the CPU (all of its threads)."""
     check_store_path(path)
     w.lines.append(f"usage {after_ns} {path}")
     w.lines += [f"stage {number}" for number in w.numbers("kernel.init")]
@@ -325,7 +325,7 @@ def _add_usage(w: Watch, path: Path, after_ns: int, programs: Programs) -> None:
         programs.layout.get("task_struct.tgid"),
     )
     if starts and switches and tgid is not None:
-        # The task is the first argument where it is named.
+        # In the function that names a task, the task is the first argument.
         arch = programs.kernel.arch
         named, to = arch.registers.arguments[0], arch.registers.arguments[arch.kernel.switch_to]
         w.lines.append(f"owner {starts[0]} {named}+{tgid} {switches[0]} {to}+{tgid}")

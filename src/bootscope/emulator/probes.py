@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks: program addresses that the plugin reports, and what it takes from registers and memory there."""
+"""Hooks: program addresses that the plugin reports, and what it reads from registers and memory there."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bootscope.capture.record import RETURNED
 from bootscope.image.code import Code, Function
 
 NOTHING = "none"
-"""The item for a value that is not there."""
+"""The item for a missing value."""
 
 
 @dataclass
 class Hooks:
-    """The hooks of a watch in the making: number -> name, and the lines of the watch file.
+    """The hooks of a watch file: number -> name, and their lines.
 
     Several addresses may share a name; each has a number of its own.
     """
@@ -24,7 +24,8 @@ class Hooks:
     names: dict[int, str] = field(default_factory=dict)
 
     def add(self, name: str, address: int | None, how: str) -> int:
-        """Adds a hook and returns its number; an address of None (no such symbol) adds nothing, 0."""
+        """Adds a hook and returns its number; an address of None (no such symbol) adds nothing and returns
+        0."""
         if address is None:
             return 0
         number = len(self.names) + 1
@@ -33,13 +34,14 @@ class Hooks:
         return number
 
     def entry(self, name: str, function: Function | None, items: str, extra: str = "") -> bool:
-        """Adds a hook at the start of a function, every time; False when there is none."""
+        """Adds a hook that reports every start of a function; False when there is no such function."""
         if function:
             self.add(name, function.address, f"every {items} {extra}".rstrip())
         return function is not None
 
     def span(self, name: str, code: Code, function: Function | None, items: str, extra: str = "") -> None:
-        """Adds hooks `NAME` at the start and `NAME.end` (with the result) at every end of a function."""
+        """Adds hook `NAME` at the start of a function and `NAME.end` (with the result) at each of its
+        exits."""
         if not self.entry(name, function, items, extra) or not function:
             return
         for end in code.exits(function):
@@ -48,8 +50,8 @@ class Hooks:
             )
 
     def call(self, name: str, code: Code, function: Function, items: str, extra: str = "") -> None:
-        """Adds a hook at the start of a function, and one of its return (`NAME.return`: stack pointer,
-        result), which has no address: it is wherever the function goes on."""
+        """Adds a hook at the start of a function, and one for its return (`NAME.return`: stack pointer,
+        result). The latter has no fixed address: it is wherever the function returns to."""
         returned = len(self.names) + 2
         self.add(
             name,
@@ -66,7 +68,7 @@ class Hooks:
 
 
 def argument(arch: Architecture, *numbers: int) -> str:
-    """The items for arguments of a function, as it begins; they count from 0."""
+    """The items for arguments of a function at its start; they count from 0."""
     registers = arch.registers.arguments
     above = arch.kernel.argument_on_stack - len(registers) * arch.word_bytes
     return " ".join(
@@ -83,15 +85,15 @@ def stack_pointer(arch: Architecture) -> str:
 
 
 def caller(arch: Architecture) -> str:
-    """The item for the address that a function returns to, as it begins."""
+    """The item for the return address of a function at its start."""
     return f"reg {arch.registers.link}" if arch.registers.link else f"word {arch.registers.stack}+0"
 
 
 def _result(code: Code) -> str:
-    """The item for what a function returns."""
+    """The item for a function's result."""
     return f"reg {code.arch.registers.result}"
 
 
 def when(condition: int) -> str:
-    """The item that makes a hook count only when the instruction's condition holds."""
+    """The item that makes a hook count only when the instruction's condition is true."""
     return "" if condition == ALWAYS else f"when {condition} "

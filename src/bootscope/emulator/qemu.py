@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A board that QEMU stands for: switched on, watched by the plugin, switched off."""
+"""A board emulated by QEMU: switched on, watched by the plugin, switched off."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bootscope.devices.model import Media, in_option
 _POLL_S = 0.05
 _BUSY = ("R", "D")
 STALL_NS = 60_000_000_000
-"""Host time that QEMU sleeps without a single record. A running CPU is sampled thousands of times in it, so
-it sleeps and nothing is going to wake it. Where QEMU waits for a busy host, nothing of that is known."""
+"""Host time for which QEMU sleeps without writing a record. A running CPU is sampled thousands of times in
+it, so QEMU sleeps and nothing will wake it. A QEMU that waits for a busy host counts as running."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """What a switched-on board needs: what it boots from, the plugin, and where things go."""
+    """What is needed to switch a board on: what it boots from, the plugin, and where output goes."""
 
     media: Media
     plugin: Path
@@ -36,7 +36,7 @@ class Power:
 
 
 def check(board: Board) -> str:
-    """The version of QEMU. Raises ToolError when it is missing or too old for this board."""
+    """The version of QEMU. Raises ToolError when QEMU is missing or too old for this board."""
     program = board.arch.tools.qemu
     tools.require(program)
     found = tools.look_up(program).version or ""
@@ -53,14 +53,14 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def command(board: Board, power: Power) -> list[str]:
-    """The whole command line."""
+    """The complete command line."""
     plugin = f"{in_option(power.plugin)},watch={in_option(power.watch)},out={in_option(power.stream)}"
     return [board.arch.tools.qemu, *machine_arguments(board, power.media), "-plugin", plugin]
 
 
 @dataclass(frozen=True)
 class PoweredOff:
-    """How it ended: QEMU's exit status, or why we ended it."""
+    """How the board ended: QEMU's exit status, or why we ended it."""
 
     status: int
     timed_out: bool
@@ -69,20 +69,20 @@ class PoweredOff:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a thread of a process runs, waits for a CPU or a disk; False for one that is over."""
+    """Whether a thread of the process runs, or waits for a CPU or a disk; False for an ended process."""
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
-                # proc(5): the state follows the name, which may hold anything.
+                # proc(5): the state follows the name, which may contain anything.
                 if (thread / "stat").read_text().rpartition(")")[2].split()[0] in _BUSY:
                     return True
     return False
 
 
 def switch_on(board: Board, power: Power, timeout_s: float, on_data: Callable[[bytes], None]) -> PoweredOff:
-    """Runs the board until the plugin ends it, QEMU dies, or `timeout_s` of host time are over.
+    """Runs the board until the plugin ends it, QEMU dies, or `timeout_s` of host time have passed.
 
-    `on_data` gets the stream's new bytes a few times a second. Ctrl-C ends the board and goes on up.
+    `on_data` gets the stream's new bytes a few times a second. Ctrl-C ends the board and is passed on.
     """
     begun = polled = time.monotonic_ns()
     asleep_ns = 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recording: N boots of one build on one board, kept in the store.
 
-The raw stream is written by the plugin while the board runs; everything else here is derived from
-it afterwards, so a failure on the way loses nothing.
+The plugin writes the raw stream while the board runs; everything else here is derived from it afterwards, so
+a failure on the way loses nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from bootscope.timeline.live import Live
 
 
 class Observer(Protocol):
-    """Who is told while a recording goes on."""
+    """Is notified while a recording runs."""
 
     def boot_begins(self, number: int, total: int) -> None:
         """Boot `number` of `total` is switched on."""
@@ -55,12 +55,12 @@ class Observer(Protocol):
         """The boot is stored."""
 
     def counting(self, core: str) -> None:
-        """The boot is done again, and what the caches of a core make of it is counted."""
+        """The boot is repeated to count its cache accesses on a core."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What to record: what boots on which board, how often, until what, with which limits."""
+    """What to record: what boots, on which board, how often, until which milestone, with which limits."""
 
     subject: Subject
     board: Board
@@ -72,12 +72,12 @@ class Task:
 
 
 Each = Callable[[int, BootInfo | None], Task | None]
-"""What boot N of a run is, from 1, after the one before it; None ends the run."""
+"""The task for boot N of a run (from 1), given the boot before it; None ends the run."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """The same of a system that was built."""
+    """The same for a system that was built here."""
 
     system: System
     board: Board
@@ -90,7 +90,7 @@ class Order:
 
 
 def record_run(store: Store, order: Order, observer: Observer, run_id: str = "") -> str:
-    """Records a system that was built, and returns the run; raises what :func:`record_boots` does."""
+    """Records a built system and returns the id of the run; raises what :func:`record_boots` does."""
     return record_boots(store, task_of(order), observer, run_id)
 
 
@@ -101,11 +101,11 @@ def record_boots(
     run_id: str = "",
     each: Each | None = None,
 ) -> str:
-    """Records and returns the id of the run: `run_id`, whose folder is empty, or a new one. `each`: asked
-    what each boot is to be, where boots of a run differ.
+    """Records boots and returns the id of the run: `run_id`, whose folder is empty, or a new one. `each`
+    gives the task of each boot, where the boots of a run differ.
 
-    Raises UserError for an unknown milestone, ToolError when QEMU is missing or too old. A boot that
-    panics, hangs or dies is no error here: it is stored and says so.
+    Raises UserError for an unknown milestone, ToolError when QEMU is missing or too old. A boot that panics,
+    hangs or dies raises nothing: it is stored with how it ended.
     """
     version = qemu.check(task.board)
     task = counting(task)
@@ -133,7 +133,7 @@ def record_boots(
 
 
 def counting(task: Task) -> Task:
-    """A task that also counts for the core that its board names: its boots are looked at on that."""
+    """The task, extended to count for the core that its board names: views of its boots use that core."""
     limits, core = task.limits, core_of(task.board)
     if limits.timing or not limits.explain or not core:
         return task
@@ -141,29 +141,29 @@ def counting(task: Task) -> Task:
 
 
 def count_boot(order: Order, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
-    """The counting passes of an order, of a boot in the store that was recorded from the same build: what was
-    counted is kept beside it. Raises what timing_pass.count does."""
+    """The counting passes of an order, for a stored boot that was recorded from the same build: the counts
+    are kept beside it. Raises what timing_pass.count does."""
     _count(task_of(order), run, folder, info, observer)
 
 
 def stand(
     order: Order, info: BootInfo, folder: Path, at_ns: int, listen: str
 ) -> contextlib.AbstractContextManager[standstill.Standing]:
-    """The machine of an order, as it stands still at a virtual time of a boot in the store that was recorded
-    from the same build (its folder, what is known of it). Raises what standstill.standing does."""
+    """The machine of an order, stopped at a virtual time of a stored boot that was recorded from the same
+    build (`folder` is the boot's, `info` its facts). Raises what standstill.standing does."""
     task = task_of(order)
     made = partial(_watch, task)
     return standstill.standing(task.board, made, _power(task, folder), (info, folder), at_ns, listen)
 
 
 def task_of(order: Order) -> Task:
-    """What an order is to the recorder."""
+    """The order as a task for the recorder."""
     subject = of_build(order.system, order.board, order.built)
     return Task(subject, order.board, order.plugin, order.until, order.boots, order.timeout_s, order.limits)
 
 
 def _count(task: Task, run: RunInfo, folder: Path, info: BootInfo, observer: Observer) -> None:
-    """The counting passes that were asked for, of a boot that came to its end: other boots are the same."""
+    """The requested counting passes, for a boot that reached its end: further boots are the same."""
     for core in task.limits.timing:
         observer.counting(core.name)
         timing_pass.count(
@@ -196,7 +196,7 @@ def _watch(task: Task, folder: Path) -> Watch:
 
 
 def _frame(subject: Subject) -> tuple[int, int] | None:
-    """Where the frame buffer lies, if there is one."""
+    """The frame buffer's address range, if there is one."""
     buffer = subject.watched.screen
     return timing_pass.frame_range(subject.facts.screen, buffer.address if buffer else None)
 
@@ -254,7 +254,7 @@ def _one_boot(task: Task, run: RunInfo, run_path: Path, number: int, observer: O
             host_ms=host_ns // 1_000_000,
             stream_sha256=_close_stream(folder),
         )
-        # How it ended is kept first: the rest can be derived again, and may need room on the disk.
+        # How it ended is stored first: the rest can be derived again, and may need more disk space.
         record.write_json(folder / record.BOOT, info)
         derive(folder, info, run)
         return info
@@ -280,7 +280,7 @@ def _close_stream(folder: Path) -> str:
 
 
 def how_it_ended(live: Live, run: RunInfo, off: qemu.PoweredOff, log: Path) -> tuple[BootEnd, str]:
-    """(`ended`, message) for a boot, from the stream's last record and QEMU's end."""
+    """(`ended`, message) of a boot, from the stream's last record and QEMU's exit."""
     at = f"{seconds(live.now_ns)} s, in {live.phase}"
     end = live.last if isinstance(live.last, stream.Ended) else None
     texts = run.watch.texts
@@ -298,7 +298,7 @@ def how_it_ended(live: Live, run: RunInfo, off: qemu.PoweredOff, log: Path) -> t
         return BootEnd.TIMEOUT, f"{run.until} was not reached within the host time allowed ({at})"
     words = _last_words(log)
     if off.status == 0 and not words:
-        # It is told not to reboot, and ends when the board would.
+        # QEMU is told not to reboot, so it ends when the board would reboot.
         said = " / ".join(visible(line[:160]) for line in live.last_lines) or "nothing"
         return (
             BootEnd.DIED,
@@ -308,7 +308,8 @@ def how_it_ended(live: Live, run: RunInfo, off: qemu.PoweredOff, log: Path) -> t
 
 
 def _last_words(log: Path) -> str:
-    """What QEMU said at its end, but warnings; the plugin's own words first, being the cause of QEMU's."""
+    """QEMU's last output without warnings; the plugin's own message first, since it is the cause of
+    QEMU's."""
     lines = log.read_bytes()[-4000:].strip().splitlines()
     ours = [line for line in lines if line.startswith(b"bootscope plugin:")]
     errors = [line for line in lines if b": warning: " not in line]
@@ -316,7 +317,7 @@ def _last_words(log: Path) -> str:
 
 
 def derive(folder: Path, info: BootInfo, run: RunInfo) -> None:
-    """Writes what people want beside the raw stream: console bytes, stamped lines, the picture."""
+    """Writes files for people beside the raw stream: console bytes, lines with stamps, the picture."""
     try:
         records = stream.read(folder / record.STREAM)
     except (FileNotFoundError, UserError):
@@ -333,6 +334,6 @@ def derive(folder: Path, info: BootInfo, run: RunInfo) -> None:
 
 
 def console_bytes(records: list[stream.Record], run: RunInfo) -> bytes:
-    """Every byte that went through the console port, in order."""
+    """Every byte written to the console port, in order."""
     found = console.console_bytes(events_of(records, run), run.board.console)
     return bytes(byte.value for byte in found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of a watch file about the screen: when it is first lit, and when it has a whole picture."""
+"""Lines of a watch file for the screen: when it first lights up, and when it shows a complete picture."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ STOPS = {FIRST_FRAME: f"stop frame {_FRAME_ID}", FIRST_LIGHT: f"stop light {_LIG
 def lines(
     board: Board, fb: FrameBuffer | None, path: Path, light: bool, begins: Iterable[int] = ()
 ) -> list[str]:
-    """A whole picture, stored by programs, the first of which is copied to `path`; it counts from the hooks
-    `begins` on. With `light`, also the first pixel that is not black, as memory is when power comes, whoever
-    stores it."""
+    """Lines for the first complete picture that programs store, which is copied to `path`; it counts only
+    after one of the hooks `begins`. With `light`, also for the first pixel that is not black (memory is black
+    at power-on), whoever stores it."""
     if fb is None:
         return []
     size, cell = f"{fb.address:#x} {fb.stride_bytes * fb.height:#x}", PIXEL_BYTES[fb.format]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded boot, booted again up to a moment, where the machine stands still for whoever looks at it.
+"""A recorded boot, repeated up to a moment, where the machine is stopped for inspection.
 
-The plugin stops the machine by its virtual clock (native/plugin/pause.h), and QEMU's gdbstub lets a debugger
-in. A boot is exact, so that what is seen is what the recorded boot was like: all events up to the moment are
-compared with its own.
+The plugin stops the machine by its virtual clock (native/plugin/pause.h), and a debugger connects to QEMU's
+gdbstub. A boot is exact, so the stopped machine is in the state that the recorded boot was in: all events up
+to the moment are compared with the recording's.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from bootscope.emulator.plugin_config import Watch, check_store_path
 
 _POLL_S = 0.05
 _PATIENCE = 8
-"""How many times longer than the recorded boot it may take."""
+"""How many times longer than the recorded boot this may take."""
 _HELD_NS = 1_000_000_000
-"""The plugin writes records late: loads from flash with the next event, those after a sleep with the next
-access to a device, those of several CPUs with their turns. An assumption: later than any of these."""
+"""The plugin writes some records late: loads from flash with the next event, those after a sleep with the
+next device access, those of several CPUs when their turns end. Assumed to be longer than any of these
+delays."""
 SOCKET = "gdb.sock"
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A machine that stands still.
+    """A stopped machine.
 
     `socket`: where its gdbstub listens; `at_ns`: virtual time of the first instruction that was not executed;
-    `events`: how many there were, all of the recorded boot; `ended`: waits for QEMU's end.
+    `events`: how many there were, all equal to the recorded boot's; `ended`: waits until QEMU ends.
     """
 
     socket: Path
@@ -58,15 +59,15 @@ def standing(
     at_ns: int,
     listen: str = "",
 ) -> Iterator[Standing]:
-    """Boots a recorded `boot` (what is known of it, its folder) again, up to the virtual time `at_ns`.
+    """Repeats a recorded `boot` (its facts, its folder) up to the virtual time `at_ns`.
 
-    `made` gives the watch that it was recorded with, for another folder; `power` what it was booted from;
-    `listen`: host and port of the gdbstub instead of a socket. Raises ToolError when it is another boot, or
-    QEMU fails.
+    `made` returns the watch that it was recorded with, for another folder; `power` is what it booted from;
+    `listen`: host and port for the gdbstub instead of a socket. Raises ToolError when the boot differs from
+    its recording, or QEMU fails.
     """
     info, folder = boot
     first = stream.read(folder / record.STREAM)
-    # The path of a socket is short, and a store may lie deep.
+    # A socket's path must be short, and the store's path may be long.
     scratch = Path(tempfile.mkdtemp(prefix="bootscope-"))
     paused, socket = scratch / "paused", scratch / SOCKET
     try:
@@ -96,7 +97,7 @@ def standing(
 
 
 def _wait(child: subprocess.Popen[bytes], paused: Path, log: Path, info: BootInfo) -> None:
-    """Waits until the machine stands still."""
+    """Waits until the machine is stopped."""
     until = time.monotonic() + 60 + _PATIENCE * max(info.host_ms, 1000) / 1000
     while not paused.exists():
         if child.poll() is not None:
@@ -115,12 +116,12 @@ def _wait_end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _same(info: BootInfo, path: Path, first: list[stream.Record], at_ns: int) -> int:
-    """How many events there were, all of which are those of the recorded boot. Raises ToolError when one is
-    not, or one is missing that must have been written by then."""
+    """The number of events, all of which equal the recorded boot's. Raises ToolError when one differs, or one
+    is missing that must have been written by then."""
     again = [entry for entry in stream.read(path) if counted.is_event(entry)]
     known = [entry for entry in first if counted.is_event(entry)]
     written = sum(entry.time_ns < at_ns - _HELD_NS for entry in known)
-    # What belongs to the moment itself may be there or not.
+    # Events at the very moment may be present or not.
     if again != known[: len(again)] or len(again) < written:
         raise ToolError(
             f"boot {info.boot_id}, booted again, differs from its recording",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What boots, as far as recording it goes: what is watched, what the board boots from, what is kept of it.
+"""What boots, as the recorder sees it: what is watched, what the board boots from, what is kept of it.
 
-:func:`of_build` makes it of a system that was built here; `imageboot` of an image that the user has.
+:func:`of_build` makes it from a system that was built here; `imageboot` from an image that the user has.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bootscope.system.splash import Splash
 
 Layout = Mapping[str, int]
 Kept = Path | bytes
-"""A file, or what is in it."""
+"""A file, or its content."""
 
 # Kept with a run: name -> (step, file).
 _OBJECTS = {
@@ -50,8 +50,8 @@ _OBJECTS = {
 class Programs:
     """The programs of a build whose code is watched, and the layout of the kernel's structures.
 
-    `loader`: those of the boot loader, by name; `pieces`: of those that are not at one place, by name.
-    `units`: the root file system has systemd's.
+    `loader`: the boot loader's programs, by name; `pieces`: those of programs that are not in one place, by
+    name. `units`: whether the root file system has units of systemd.
     """
 
     loader: Mapping[str, Code]
@@ -63,10 +63,11 @@ class Programs:
 
 @dataclass(frozen=True)
 class Reached:
-    """A milestone that is a call in the kernel: of the first of `functions` that it has, with this text.
+    """A milestone that is a call in the kernel: to the first of `functions` that the kernel has, with this
+    text.
 
-    `argument`: which argument points to the text, from 0; `path`: pointers to follow from there, as
-    structure members; `why` is said where the kernel has none of the functions.
+    `argument`: which argument points to the text, from 0; `path`: pointers to follow from there, as structure
+    members; `why`: the message when the kernel has none of the functions.
     """
 
     functions: tuple[str, ...]
@@ -79,13 +80,13 @@ class Reached:
 class Watched:
     """What is looked for in a boot, beside what every boot has.
 
-    `process`: of the application, whose start begins the phase of that name; empty for none. `texts`:
-    milestone -> texts on the console, the first of which is it. `calls`: milestone -> a call in the kernel.
-    `journal`: milestone -> fields of the record for the journal that is it.
-    `image_at`: where a kernel that unpacks itself begins; None for one that is unpacked. `starts_at`:
-    the first instruction of one that runs where it is stored; None for one in memory. `milestones`: all that
-    can be waited for. `late_entry`: the kernel's first instruction may lie anywhere, so that the first
-    one behind its MMU counts. `splash`: something shows a picture before the application, which is no frame.
+    `process`: the application's; its start begins the phase `application`; empty for none. `texts`: milestone
+    -> texts on the console; the first to appear is the milestone. `calls`: milestone -> a call in the kernel.
+    `journal`: milestone -> fields of its record in the journal. `image_at`: the start of a self-extracting
+    kernel; None for an unpacked one. `starts_at`: the first instruction of a kernel that runs in place; None
+    for one in memory. `milestones`: all that a recording can wait for. `late_entry`: the address of the
+    kernel's first instruction is unknown, so its first one after the MMU is on counts. `splash`: something
+    shows a picture before the application does; it is not the first frame.
     """
 
     process: str
@@ -102,9 +103,9 @@ class Watched:
 
 @dataclass(frozen=True)
 class Subject:
-    """What boots. `facts` name what is kept of it by name only: recording fills in `symbols`.
+    """What boots. `facts` describe what is kept of it by name; recording fills in `symbols`.
 
-    `kept`: name in capture.objects -> what is kept. `build_id` follows from the content of all that boots.
+    `kept`: name in capture.objects -> what is kept. `build_id` is a hash of all that boots.
     """
 
     build_id: str
@@ -137,7 +138,7 @@ def of_build(system: System, board: Board, built: Built) -> Subject:
         watched=watched(system, board),
         programs=_programs(board, built),
         media=built.media(system, loader),
-        # What is built already comes with less than what is compiled here.
+        # A prebuilt system has fewer files than one that is compiled here.
         kept={name: path for name, path in found.items() if path.exists()},
         parts=built.parts(),
         sources=built.sources,
@@ -151,7 +152,7 @@ def watched(system: System, board: Board) -> Watched:
         system.application.process,
         {name: (milestone.console.encode(),) for name, milestone in declared.items() if milestone.console},
         tuple(milestones(system, board.boot_loader)),
-        # One that is not compressed begins with the kernel itself.
+        # An uncompressed image begins with the kernel itself.
         (kernel.uimage_address or kernel.load_address) if kernel.image in UNPACKING_IMAGES else None,
         (kernel.uimage_address or kernel.load_address) if kernel.image == XIP_IMAGE else None,
         system.framebuffer,
@@ -205,7 +206,7 @@ def _facts(s: System, built: Built) -> SystemFacts:
 
 
 def screen_of(fb: FrameBuffer | None) -> Screen | None:
-    """The frame buffer as a recording describes it."""
+    """The frame buffer, in the form that a recording describes it."""
     if fb is None:
         return None
     return Screen(

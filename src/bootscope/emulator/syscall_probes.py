@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""System calls of all processes (`record --syscalls`): each call and return, and the files they look up.
+"""System calls of all processes (`record --syscalls`): each call and return, and the files that they look up.
 
-Of all processes from init on, and none of them is stopped for it: the kernel's functions that carry the calls
-out are watched. Unlike strace, arguments stay numbers, and signals are not recorded.
+Covers all processes from init on and stops none of them: the kernel's functions that carry out the calls are
+watched. Unlike strace, arguments stay numbers, and signals are not recorded.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from bootscope.emulator.probes import NOTHING, Hooks, stack_pointer
 from bootscope.image.code import Code, Function
 
 _LOOKS_UP = (("do_filp_open",), ("filename_lookup",), ("__filename_parentat", "filename_parentat"))
-"""Take the name of a file to open, of any other, and of one to create, remove or rename (by its names in
-different versions). It is in the kernel's memory by then: struct filename begins with a pointer to it.
-Linux 3.10 to 6: fs/namei.c, include/linux/fs.h."""
+"""Functions that take the name of a file: to open, of any other use, and to create, remove or rename (by its
+names in different versions). The name is in the kernel's memory by then: struct filename begins with a
+pointer to it. Linux 3.10 to 6: fs/namei.c, include/linux/fs.h."""
 _ARGUMENTS = 4
 _NOT_THERE = "ni_syscall"
 _OLD_TIMES = "_time32"
-"""What the kernel calls those whose times have 32 bits."""
+"""The kernel's suffix for system calls with 32-bit times."""
 
 
 def add(hooks: Hooks, kernel: Code) -> list[str]:
-    """Adds the hooks, and returns lines for the plugin. Raises UserError where the kernel has no symbols of
-    them."""
+    """Adds the hooks, and returns lines for the plugin. Raises UserError where the kernel's symbols have no
+    system calls."""
     first, arch = len(hooks.names) + 1, kernel.arch
     found = list(functions(kernel))
     if not found:
@@ -59,7 +59,8 @@ def functions(kernel: Code) -> Iterator[tuple[str, Function]]:
 
 
 def _arguments(arch: Architecture) -> str:
-    """The items for what the caller gave; its registers are saved where the first argument points to."""
+    """The items for the caller's arguments; where the kernel saves them, its first argument points to the
+    saved registers."""
     first, *_ = registers = arch.registers.arguments
     if saved := arch.kernel.saved_arguments:
         return " ".join(f"word {first}+{at}" for at in saved[:_ARGUMENTS])

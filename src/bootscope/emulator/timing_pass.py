@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The counting pass: a boot that was recorded is booted once more, and what a core's caches would have made
-of it is counted. A boot is exact, so that the second is joined to the first event by event (counted.py)."""
+"""The counting pass: a recorded boot is repeated, and the accesses to the modelled caches of a core are
+counted. A boot is exact, so the two are matched event by event (counted.py)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from bootscope.timeline.phases import boundaries
 _COUNTS, _PASS = "counts.bin", "pass"
 _UNIT_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SPARE_BYTES = 1 << 24
-"""Below a kernel's first address its memory begins at a multiple of this."""
+"""The board's memory is assumed to begin at the multiple of this at or below the kernel's first address."""
 FLAT_PASSES = "flat-passes"
-"""The line that says that stores to memory which is mapped as it is bring no lines in."""
+"""The line that says: stores to identity-mapped memory do not allocate cache lines."""
 PATIENCE = 8
 """How many times longer than a plain boot the pass may take."""
 
 
 def control_of(board: Board, core: Core) -> Control:
-    """How the board's software switches caches. Raises UserError for a board that has no such core, or whose
+    """How the board's software switches caches. Raises UserError for a board that lacks this core, or whose
     caches cannot be followed."""
     if core.architecture != board.architecture:
         raise UserError(
@@ -64,7 +64,7 @@ def check(board: Board, core: Core) -> None:
 
 
 def memory_of(board: Board) -> tuple[int, int]:
-    """The board's memory: its first address, and the first behind it."""
+    """The board's memory: its first address, and the first one behind it."""
     size = board.qemu.memory
     bytes_ = int(size[:-1]) * _UNIT_BYTES[size[-1]] if size[-1:] in _UNIT_BYTES else int(size) << 20
     first = board.addresses["kernel"] // _SPARE_BYTES * _SPARE_BYTES
@@ -79,14 +79,15 @@ def lines(
     uncached: list[tuple[int, int]],
     phases: Sequence[str] = (),
 ) -> list[str]:
-    """The lines of a watch file for the pass; `phases` are what its parts are. Raises what :func:`control_of`
-    does, and UserError for a core whose caches are switched in a phase that the boot lacks."""
+    """The lines of a watch file for the pass; `phases` are the phases of its parts. Raises what
+    :func:`control_of` does, and UserError for a core whose caches are switched in a phase that the boot
+    lacks."""
     check_store_path(path)
     control = control_of(board, core)
     found = [f"timing {path} {_range(memory_of(board))}"]
     for name, words in core.geometry.items():
         if name == PAGE_HINTS:
-            continue  # is told by FLAT_PASSES
+            continue  # FLAT_PASSES says it
         what = name if name in ALONE else f"cache {name}"
         if name.startswith(SWITCHED):
             what = f"{SWITCHED} {_part(name.removeprefix(SWITCHED).strip(), phases)}"
@@ -97,7 +98,7 @@ def lines(
     found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
     found += map(class_line, board.arch.classes)
     found += [f"uncached {_range(each)}" for each in uncached]
-    # What calls look like is told already where stacks are followed.
+    # Where stacks are followed, the lines already describe calls.
     return [*found, *(f"part {number}" for number in parts)]
 
 
@@ -126,11 +127,11 @@ def count(
     boot: tuple[BootInfo, Path],
     frame: tuple[int, int] | None = None,
 ) -> None:
-    """Boots a recorded `boot` (what is known of it, its folder) again, and keeps what was counted beside it.
+    """Repeats a recorded `boot` (its facts, its folder), and keeps the counts beside it.
 
-    `made` gives the watch that it was recorded with, for another folder; `power` what it was booted from;
-    `frame` is where a frame buffer lies, which no cache holds. Raises ToolError when the pass is not the same
-    boot, or QEMU fails.
+    `made` returns the watch that it was recorded with, for another folder; `power` is what it booted from;
+    `frame` is the address range of a frame buffer, which no cache holds. Raises ToolError when the pass is
+    not the same boot, or QEMU fails.
     """
     info, folder = boot
     records = stream.read(folder / record.STREAM)
@@ -172,7 +173,7 @@ def _patience_s(info: BootInfo) -> float:
 
 
 def _counted(info: BootInfo, power: qemu.Power, counts: Path, first: list[stream.Record]) -> bytes:
-    """What was counted. Raises ToolError when there is nothing, or another boot was counted."""
+    """The counts. Raises ToolError when there are none, or they are of another boot."""
     if not counts.exists() or not power.stream.exists():
         said = power.log.read_bytes()[-400:].decode("utf-8", "replace").strip()
         raise ToolError(
@@ -187,12 +188,12 @@ def _counted(info: BootInfo, power: qemu.Power, counts: Path, first: list[stream
 
 
 def frame_range(screen: Screen | None, address: int | None) -> tuple[int, int] | None:
-    """Where the frame buffer lies that shows a screen, if there is one."""
+    """The address range of the frame buffer that shows a screen, if there is one."""
     if screen is None or address is None:
         return None
     return address, address + screen.stride_bytes * screen.height
 
 
 def told(info: counted.CountedInfo) -> str:
-    """A pass in words."""
+    """Describes a pass in words."""
     return f"counted for {info.core}, {seconds(info.host_ms * 1_000_000, 1)} s of host time"

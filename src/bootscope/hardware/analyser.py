@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A logic analyser watches pins while a board boots. Whatever goes wrong with it, the boot goes on."""
+"""A logic analyser that watches pins while a board boots. When it fails, the boot goes on."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bootscope.core.errors import BootscopeError, UserError, printable
 from bootscope.hardware.live_edges import LiveEdges
 
 LOG = "pins.log"
-"""What the command said."""
+"""The output of the analyser's command."""
 _LOOK_S = 0.005
 _END_S = 10.0
 _SAID_CHARACTERS = 300
 
 
 def command(pins: Pins) -> tuple[str, ...]:
-    """What is run, with ``{file}`` where its file goes, and its output where there is none.
+    """The command to run, with ``{file}`` where its file goes; a command without it writes to its output.
 
-    A dump of changes, and not sigrok's own session file: sigrok-cli writes that anew with each piece of a
+    Writes a dump of changes, not sigrok's own session file: sigrok-cli rewrites that with each piece of a
     capture, and falls behind.
     """
     if pins.command:
@@ -41,7 +41,7 @@ def command(pins: Pins) -> tuple[str, ...]:
 
 
 class _Capture:
-    """A capture under way."""
+    """A capture in progress."""
 
     def __init__(self, pins: Pins, folder: Path) -> None:
         self._path = folder / setting.kept_as(pins)
@@ -58,14 +58,14 @@ class _Capture:
 
     @property
     def live(self) -> LiveEdges:
-        """The edges that are told, while it goes on."""
+        """The edges that the analyser reports during the capture."""
         return LiveEdges(self._path, lambda: self._child.poll() is None)
 
     def wait(self, most_s: float) -> bool:
-        """Waits until something is written; False when the command ended before, or takes too long."""
+        """Waits until something is written; False when the command ended first, or takes too long."""
         until = time.monotonic() + most_s
         while time.monotonic() < until and not self.seen_ns:
-            # The moment after looking: what is there was written before it.
+            # Taken after the check: what was found was written before this moment.
             if self.kept:
                 self.seen_ns = time.monotonic_ns()
             elif self._child.poll() is not None:
@@ -75,7 +75,7 @@ class _Capture:
         return bool(self.seen_ns)
 
     def end(self) -> str:
-        """Ends it; returns what went wrong, or the empty string."""
+        """Ends the capture; returns what went wrong, or the empty string."""
         before = self._child.poll()
         if before is None:
             self._ask_to_end()
@@ -95,7 +95,7 @@ class _Capture:
     def _ask_to_end(self) -> None:
         assert self._child.stdin
         with contextlib.suppress(OSError):
-            # sigrok-cli ends at any key, and then writes what it has.
+            # sigrok-cli ends at any key, and then writes what it has captured.
             self._child.stdin.write(b"\n")
             self._child.stdin.close()
         for wait_s, number in ((_END_S, signal.SIGINT), (_END_S / 2, None)):
@@ -114,11 +114,11 @@ class _Capture:
         return bool(self._tap().data) if self._port else self._path.stat().st_size > 0
 
     def _tap(self) -> tap.Tap:
-        """What came from a port until now."""
+        """What has come from a port so far."""
         try:
             return tap.read(self._path.read_bytes())
         except UserError:
-            return tap.Tap()  # it is just being written
+            return tap.Tap()  # its beginning is being written
 
     def _said(self) -> str:
         text = self._log.read_bytes()[-4096:].decode("utf-8", "replace") if self._log.exists() else ""
@@ -128,10 +128,11 @@ class _Capture:
 
 @contextlib.contextmanager
 def watching(pins: Pins | None, folder: Path, says: Callable[[str], None]) -> Iterator[LiveEdges | None]:
-    """Watches pins, as a board file says, until the block ends; tells what goes wrong and raises nothing.
+    """Watches pins as the board file says until the block ends; reports problems through `says` and raises
+    nothing.
 
-    Begins the block when the analyser has written something, or is not going to. Gives the edges as they
-    come, where they do.
+    The block begins once the analyser has written something, or will not. Yields the edges as they come, for
+    an analyser that reports them.
     """
     if pins is None:
         yield None

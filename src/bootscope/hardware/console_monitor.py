@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board's console says while it boots: whether it is through, and whether something is wrong."""
+"""Monitors a board's console during a boot: whether the boot has ended, and whether something is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bootscope.readers.markers import MARKERS, Marker, said, split_line
 from bootscope.timeline.kernel_lines import PANIC
 
 MOST_STARTS = 3
-"""Of one stage of a boot: a board that comes there a third time will do so again."""
+"""Starts of one boot stage: a board that gets there a third time will do so again."""
 _STAGES = (*(banner.milestone for banner in BANNERS), "kernel-entry")
 _PROMPT = re.compile(PROMPT)
 _LONGEST_LINE = 4096
@@ -21,23 +21,23 @@ _JUDGED_BYTES = 400
 
 @dataclass
 class LineWatch:
-    """Looks at bytes as they come. `until` is what ends the boot, None for something else than a line."""
+    """Examines bytes as they arrive. `until` ends the boot; None where something other than a line does."""
 
     until: Marker | None
     reached: bool = False
     waiting: bool = False
-    """Whether the line that has not ended yet is what ends the boot, if nothing follows: a prompt."""
+    """Whether the current, unfinished line ends the boot if nothing follows: a prompt."""
     panicked: bool = False
     starts: dict[str, int] = field(default_factory=dict)
     """How often each stage began."""
     heard: int = 0
     first_ns: int | None = None
     last_ns: int = 0
-    """When the first and the last byte came, on the monotonic clock."""
+    """When the first and the last byte arrived, on the monotonic clock."""
     _line: bytearray = field(default_factory=bytearray)
     _told: set[str] = field(default_factory=set)
     sample: bytes = b""
-    """The first bytes that came."""
+    """The first bytes that arrived."""
 
     def feed(self, at_ns: int, data: bytes) -> list[bytes]:
         """Takes bytes; returns the lines that ended in them."""
@@ -56,7 +56,7 @@ class LineWatch:
             self._told.clear()
         self._line += rest
         del self._line[_LONGEST_LINE:]
-        # A prompt for a name is a line that does not end.
+        # A login prompt is a line that does not end.
         self._look(whole=False)
         return ended
 
@@ -69,7 +69,7 @@ class LineWatch:
         if PANIC in text:
             self.panicked = True
         if self.until and _fits(self.until, text, words):
-            # Only what a user asked for is there whatever follows.
+            # Only a text that the user gave counts whatever follows it.
             self.reached |= whole or not self.until.pattern.pattern
             self.waiting = True
         for marker in MARKERS:
@@ -80,7 +80,7 @@ class LineWatch:
 
     @property
     def loops(self) -> bool:
-        """Whether the board starts again and again."""
+        """Whether the board restarts repeatedly."""
         return any(count >= MOST_STARTS for count in self.starts.values())
 
     @property
@@ -95,7 +95,7 @@ class LineWatch:
 
     @property
     def garbled(self) -> bool:
-        """Whether what comes cannot be text: most likely the line rate is wrong."""
+        """Whether the input cannot be text: most likely the line rate is wrong."""
         return len(self.sample) >= _JUDGED_BYTES and looks_wrong(self.sample)
 
 
@@ -104,7 +104,8 @@ def _fits(marker: Marker, text: str, words: str) -> bool:
 
 
 def marker_of(name: str, milestones: dict[str, str]) -> Marker | None:
-    """The marker of a milestone: one of the board's own (their texts by name), or one that every boot has."""
+    """The marker of a milestone: one of the board's own (`milestones`: name -> text), or one that every boot
+    has."""
     if name in milestones:
         return said(name, milestones[name])
     return next((marker for marker in MARKERS if marker.name == name), None)

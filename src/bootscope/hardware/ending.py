@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the boots of a real board end, as somebody asks for it."""
+"""Where the boots of a real board end, as the user requests it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bootscope.readers.markers import MARKERS, said
 
 DEFAULT_UNTIL = "login"
 _PIN = "pin:"
-"""In front of the name of an edge."""
+"""Prefix of the name of an edge."""
 _TIMEOUT_S = 120.0
 
 
 class EndWish(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked for: one of a milestone or `pin:EDGE`, a text of the console, a silence, or a time since
-    power on, in s; none for the board's `app-ready`, or `login`. `timeout_s` is when a boot is given up
-    (None: 120 s)."""
+    """The requested end: one of a milestone or `pin:EDGE`, a text on the console, a silence, or a time since
+    power-on, in s; if none, the board's `app-ready`, or `login`. `timeout_s`: when to give a boot up (None:
+    120 s)."""
 
     until: str | None = None
     text: str | None = None
@@ -33,8 +33,8 @@ class EndWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def end_of(board: RealBoard, wish: EndWish) -> End:
-    """The end that is asked for. Raises UserError for more than one, and for a milestone or edge that the
-    board does not have."""
+    """The requested end. Raises UserError for more than one, and for a milestone or edge that the board does
+    not have."""
     given = [wish.until, wish.text, wish.silence_s, wish.time_s]
     if sum(value is not None for value in given) > 1:
         raise UserError("choose one end of a boot", hint="one of --until, --until-text, -silence and -time")
@@ -68,7 +68,7 @@ def _at_milestone(board: RealBoard, until: str | None, timeout_ns: int) -> End:
 
 
 def _at_pin(board: RealBoard, name: str, timeout_ns: int) -> End:
-    """A boot ends at an edge. Raises UserError where that is not told while it comes."""
+    """An end at an edge. Raises UserError where the analyser does not report edges as they come."""
     if board.pins is None:
         raise UserError(
             f"--until {_PIN}{printable(name)}: no pin is watched",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards of a labgrid farm: a place is taken, listened to, switched, and given back whatever happens.
+"""Boards of a labgrid farm: a place is acquired, listened to, switched, and always released.
 
-A process of labgrid's own Python (labgrid_worker.py) holds the place. It has a session of its own and gives
-the place back as soon as its input ends, so also when this process was killed.
+A process of labgrid's own Python (labgrid_worker.py) holds the place. It has a session of its own and
+releases the place as soon as its input ends, so even when this process is killed.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from bootscope.hardware import remote_capture
 from bootscope.hardware.labgrid_process import ANSWER_S, Gone, WorkerProcess, labgrid_python
 
 PATIENCE_S = 30.0
-"""For a coordinator that went away between two boots, once."""
+"""How long to wait, once, for a coordinator that went away between two boots."""
 _AGAIN_S = 1.0
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of the farm.
+    """The request to the farm.
 
-    `place` is a place's name or alias, or tags such as ``soc=a10,ram=1g``: any place that has them will do;
-    `coordinator` is HOST:PORT, empty for what labgrid's own variable says; `env` is the user's environment
-    file and `state` the state that its strategy goes to first; `wait_s` is how long to wait for a place that
-    is not free; `port` names the serial port of a place that has several; `rate` is the line rate if not
-    what the farm says; `tap_host` is the computer that is to listen, ``auto`` for the exporter's.
+    `place` is a place's name or alias, or tags such as ``soc=a10,ram=1g``, for any place that has them;
+    `coordinator` is HOST:PORT, empty for the one that labgrid's own variable names; `env` is the user's
+    environment file, and `state` the state that its strategy goes to first; `wait_s` is how long to wait for
+    a place that is not free; `port` names the serial port of a place that has several; `rate` overrides the
+    farm's line rate; `tap_host` is the computer that is to listen, ``auto`` for the exporter's.
     """
 
     place: str
@@ -52,39 +52,39 @@ class Wish:
 
 
 class Held(BoardError):
-    """Somebody else has the place."""
+    """Another user holds the place."""
 
 
 @dataclass
 class Place:
-    """A place of a farm that is ours; a :class:`bootscope.hardware.power.Power`."""
+    """A place of a farm that we hold; a :class:`bootscope.hardware.power.Power`."""
 
     wish: Wish
     tell: Callable[[str], None]
     name: str = ""
     switches: str = ""
-    """The driver of labgrid that switches it; empty when none does."""
+    """The labgrid driver that switches it; empty when none does."""
     tells_when: bool = True
     _worker: WorkerProcess | None = None
     _mine: bool = False
     _patience_s: float = PATIENCE_S
     _why: BoardError | None = None
-    """Why it could not be taken anew."""
+    """Why the place could not be acquired again."""
     _given_up: bool = False
     _network: Console | None = None
-    """The console as the network has it, where another computer listens only if it can."""
+    """The console over the network, where listening on another computer is optional."""
     _locks: list[Any] = field(default_factory=list)
 
     @property
     def words(self) -> str:
-        """How it is switched, for people."""
+        """How it is switched, in words for people."""
         return f"by labgrid's {self.switches or 'place'} of {self.name}"
 
-    # ---- taking and giving back ----
+    # ---- acquiring and releasing ----
 
     def take(self) -> None:
-        """Takes the place, or takes it anew. Raises BoardError when somebody else holds it, UserError when
-        there is none."""
+        """Acquires the place, or acquires it again. Raises BoardError when another user holds it, UserError
+        when there is no such place."""
         w, again = self.wish, bool(self.name)
         filters = dict(part.split("=", 1) for part in w.place.split(",")) if "=" in w.place else {}
         self._worker = WorkerProcess(labgrid_python(w.client), w.coordinator)
@@ -108,7 +108,7 @@ class Place:
             self.tell(f"acquired the place {self.name}")
 
     def _only_one(self, owner: str) -> None:
-        """Labgrid knows users only; two of us must not use a place at once."""
+        """Labgrid distinguishes users only; two processes of one user must not use a place at once."""
         folder = cache_dir() / "places"
         folder.mkdir(parents=True, exist_ok=True)
         coordinator = self.wish.coordinator or os.environ.get("LG_COORDINATOR", "")
@@ -124,9 +124,9 @@ class Place:
             ) from error
 
     def give_back(self) -> None:
-        """Gives the place back if it was taken."""
+        """Releases the place if we acquired it."""
         if self._mine and self._worker and self._worker.ended:
-            # Another one gives back what this one held.
+            # A new worker releases what this one held.
             with contextlib.suppress(BootscopeError):
                 self._again()
         worker, self._worker = self._worker, None
@@ -135,15 +135,16 @@ class Place:
         for lock in self._locks:
             lock.close()
 
-    # ---- before and in a boot ----
+    # ---- before and during a boot ----
 
     def console(self) -> Console:
-        """Where the console is now; takes the place anew if a coordinator that was away forgot us.
+        """Where the console is now; acquires the place again if a coordinator that was away has lost it.
 
         Raises BoardError.
         """
         until = time.monotonic() + self._patience_s
-        # The next one does not wait unless this one succeeds: who is away so long stays away.
+        # The next call does not wait unless this one succeeds: a coordinator that is away this long stays
+        # away.
         patience_s, self._patience_s = self._patience_s, 0.0
         told = False
         while True:
@@ -166,7 +167,7 @@ class Place:
         return self._tapped(plain, str(found["exporter"]), str(found["path"]))
 
     def _tapped(self, plain: Console, exporter: str, path: str) -> Console:
-        """The console as it is listened to on another computer, where that is wished and can be."""
+        """The console, listened to on another computer where that is requested and possible."""
         wished, auto = self.wish.tap_host, self.wish.tap_host == AUTO
         if not wished or (auto and self._given_up):
             return plain
@@ -179,17 +180,17 @@ class Place:
         return msgspec.structs.replace(port, tap_host=host)
 
     def instead(self, error: BoardError) -> Console | None:
-        """What else to listen to when the console cannot be listened to; None for nothing."""
+        """What to listen to when the console cannot be listened to; None for nothing."""
         return self._over_the_network(self._network, error.message) if self._network else None
 
     def _over_the_network(self, plain: Console, why: str) -> Console:
-        # All boots of a run are to be listened to in the same way.
+        # All boots of a run must be listened to in the same way.
         self._given_up, self._network = True, None
         self.tell(f"listening over the network: {why}")
         return plain
 
     def _again(self) -> None:
-        """Takes the place anew. Raises Held when somebody else has it by now."""
+        """Acquires the place again. Raises Held when another user holds it by now."""
         if self._worker:
             self._worker.kill()
         try:
@@ -198,11 +199,11 @@ class Place:
         except Held:
             raise
         except BoardError as error:
-            # What cannot be done now may be in a moment.
+            # What fails now may succeed in a moment.
             self._why = error
 
     def deploy(self) -> None:
-        """Has the user's strategy go to the state that was asked for. Raises BoardError."""
+        """Brings the board to the requested state with the user's strategy. Raises BoardError."""
         if self.wish.state:
             self.tell(f"labgrid's strategy goes to '{self.wish.state}'")
             self._ask("deploy", 3600, state=self.wish.state)
@@ -252,7 +253,7 @@ def _refused(do: str, place: str, answer: dict[str, Any]) -> BootscopeError:
 
 
 def places(coordinator: str, client: str = "") -> tuple[str, ...]:
-    """Names and aliases of the places that a coordinator knows. Raises BoardError, ToolError."""
+    """Names and aliases of the places that a coordinator has. Raises BoardError, ToolError."""
     worker = WorkerProcess(labgrid_python(client), coordinator)
     try:
         answer = worker.ask("places")
@@ -267,8 +268,8 @@ def places(coordinator: str, client: str = "") -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def held(wish: Wish, tell: Callable[[str], None], *, deploy: bool = True) -> Iterator[Place]:
-    """A place that is ours inside the block, brought to the state that was asked for, unless `deploy` is
-    false: then that is left to the caller. Raises BoardError, UserError, ToolError."""
+    """A place that we hold inside the block, brought to the requested state unless `deploy` is false: then
+    the caller does that. Raises BoardError, UserError, ToolError."""
     if wish.state and not wish.env:
         raise UserError("--labgrid-state needs --labgrid-env", hint="the strategy is in an environment file")
     if wish.env and "=" in wish.place:

@@ -24,16 +24,16 @@ CLIENT = "labgrid-client"
 CLIENT_VARIABLE = "BOOTSCOPE_LABGRID_CLIENT"
 ANSWER_S = 90.0
 _GOODBYE_S = 15.0
-# The folder of the script is left out of the path: its modules are not labgrid's.
+# The script's folder is not put on the path: its modules are not labgrid's.
 _START = "import sys; sys.path.pop(0); import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
 _SHEBANG = re.compile(rb"#! *(\S+)(?: +(\S+))?")
 _LONG_SHEBANG = re.compile(rb"'''exec' \"?([^\"\n]+?)\"? \"\$0\" \"\$@\"")
 
 
 def labgrid_python(client: str = "") -> str:
-    """The Python that runs labgrid: the one that its command begins with.
+    """The Python that runs labgrid: the one in the first line of its command.
 
-    `client` is the path of labgrid-client; by default it is looked for. Raises ToolError.
+    `client` is the path of labgrid-client; by default it is searched for. Raises ToolError.
     """
     wanted = client or os.environ.get(CLIENT_VARIABLE, "")
     beside = Path(sys.executable).with_name(CLIENT)
@@ -60,7 +60,7 @@ def labgrid_python(client: str = "") -> str:
 
 
 class Gone(Exception):
-    """The process that holds the place has ended, or does not answer; the message says what it said last."""
+    """The process that holds the place has ended, or does not answer; the message is its last output."""
 
 
 class WorkerProcess:
@@ -80,7 +80,7 @@ class WorkerProcess:
         )
 
     def ask(self, do: str, answer_s: float = ANSWER_S, **facts: object) -> dict[str, Any]:
-        """Gives a command and returns its answer. Raises Gone."""
+        """Sends a command and returns its answer. Raises Gone."""
         assert self._child.stdin
         try:
             self._child.stdin.write(json.dumps({"do": do, **facts}).encode() + b"\n")
@@ -110,11 +110,11 @@ class WorkerProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether it is gone."""
+        """Whether the process has ended."""
         return self._child.poll() is not None
 
     def close(self) -> bool:
-        """Lets it give the place back and end; False when it is still trying to."""
+        """Lets it release the place and end; False when it is still trying to."""
         assert self._child.stdin
         with contextlib.suppress(OSError):
             self._child.stdin.close()
@@ -125,6 +125,6 @@ class WorkerProcess:
         return True
 
     def kill(self) -> None:
-        """Ends it without giving anything back."""
+        """Ends it without releasing anything."""
         self._child.kill()
         self._child.wait()

@@ -3,22 +3,22 @@
 """The process that holds a place of a labgrid farm, and switches it; run by labgrid's own Python.
 
 It is one file that imports labgrid and the standard library only. `labgrid-client` needs a second to start,
-so that nobody would know when it switched the power; this one is ready when it is asked.
+which would hide when it switched the power; this process is ready when it gets a command.
 
-It reads a command a line (JSON with `do`) and answers each with a line: what it found, or `error` (which
-kind) and `text`. Kinds: held (by somebody else; `by`), unknown (no such place; `known`), away (no
-coordinator), lost (the place was taken over by another user), labgrid (anything else that labgrid refuses).
+It reads one command per line (JSON with `do`) and answers each with a line: the result, or `error` (its kind)
+and `text`. Kinds: held (by another user; `by`), unknown (no such place; `known`), away (no coordinator), lost
+(another user has taken over the place), labgrid (anything else that labgrid refuses).
 
     places    -> places: the names and aliases of all
-    acquire   place, filters, wait_s, env, adopt: takes the place, or one that was taken by a process before
-              this -> place, owner, ours (it was before)
-    console   -> kind, host, port, speed of its serial port; exporter, path: which port of which computer that
-              is, as far as the farm tells; raises lost
-    deploy    state: the user's strategy goes there, and lets the console go
+    acquire   place, filters, wait_s, env, adopt: acquires the place, or adopts one that an earlier process
+              acquired -> place, owner, ours (we held it before)
+    console   -> kind, host, port, speed of its serial port; exporter, path: the computer and its port
+              behind that, as far as the farm says; raises lost
+    deploy    state: brings the board there with the user's strategy, and releases the console
     on, off   switches the place
-    release   gives the place back
+    release   releases the place
 
-When its input ends without that, because who asked is gone, it gives the place back all the same.
+When its input ends without that, because the asking process is gone, it releases the place as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any
 
 _AGAIN_S = 2.0
 _PATIENCE_S = 120.0
-"""For a coordinator that is away when the place is to be given back."""
+"""How long to wait for a coordinator that is away when the place is to be released."""
 _DRIVERS = {
     "NetworkPowerPort": ["NetworkPowerDriver"],
     "PDUDaemonPort": ["PDUDaemonDriver"],
@@ -45,11 +45,11 @@ _DRIVERS = {
     "NetworkYKUSHPowerPort": ["YKUSHPowerDriver"],
     "NetworkSysfsGPIO": ["GpioDigitalOutputDriver", "DigitalOutputPowerDriver"],
 }
-"""What switches a resource, where the user has no environment file that says it."""
+"""The drivers that switch each resource, where no environment file of the user says so."""
 
 
 class Refused(Exception):
-    """A command that cannot be done: its kind, what happened, and facts."""
+    """A command that cannot be done: its kind, what happened, and further facts."""
 
     def __init__(self, kind: str, text: str, **facts: object) -> None:
         super().__init__(text)
@@ -57,7 +57,7 @@ class Refused(Exception):
 
 
 class Worker:
-    """A place, from the time that it is taken."""
+    """A place, from its acquisition on."""
 
     def __init__(self) -> None:
         self.session: Any = None
@@ -73,7 +73,7 @@ class Worker:
     # ---- the coordinator ----
 
     def connect(self) -> None:
-        """Talks to the coordinator. Raises Refused."""
+        """Connects to the coordinator. Raises Refused."""
         from labgrid.remote.client import ServerError, start_session
         from labgrid.resource.remote import RemotePlaceManager
 
@@ -89,7 +89,7 @@ class Worker:
         self.owner = f"{self.session.gethostname()}/{self.session.getuser()}"
 
     def call(self, name: str, **facts: object) -> Any:
-        """Asks the coordinator. Raises Refused."""
+        """Sends a request to the coordinator. Raises Refused."""
         import grpc
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 
@@ -105,7 +105,7 @@ class Worker:
             raise Refused("away" if away else "labgrid", error.details() or str(error.code())) from error
 
     def entry(self) -> Any:
-        """What the coordinator says of the place now. Raises Refused."""
+        """The coordinator's current entry for the place. Raises Refused."""
         if not self.session:
             raise Refused("away", "there is no connection to the coordinator")
         heard = self.session.loop.run_until_complete(self.session.sync_with_coordinator())
@@ -117,7 +117,7 @@ class Worker:
         return found
 
     def find(self, name: str) -> str:
-        """The name of the place that is meant: its own, or an alias. Raises Refused."""
+        """The name of a place, given its name or an alias. Raises Refused."""
         places = self.session.places
         if name in places:
             return name
@@ -130,7 +130,7 @@ class Worker:
     # ---- commands ----
 
     def places(self, order: dict[str, Any]) -> dict[str, object]:
-        """What places there are."""
+        """The names and aliases of all places."""
         self.connect()
         own = f"{self.session.getuser()}:"
         found = dict(self.session.places)
@@ -138,7 +138,7 @@ class Worker:
         return {"places": sorted({*found, *(alias.removeprefix(own) for alias in aliases)})}
 
     def acquire(self, order: dict[str, Any]) -> dict[str, object]:
-        """Takes the place, with its resources as labgrid's drivers want it."""
+        """Acquires the place, with its resources in the form that labgrid's drivers need."""
         from labgrid import Target
         from labgrid.resource.remote import RemotePlace
 
@@ -179,7 +179,7 @@ class Worker:
             raise Refused("labgrid", f"{order['env']} has no target with the RemotePlace {order['place']}")
 
     def _reserved(self, filters: dict[str, str], wait_s: float) -> str:
-        """Waits for a place with these tags; returns its name. Raises Refused."""
+        """Waits for a place with these tags and returns its name. Raises Refused."""
         import labgrid.remote.common as common
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 
@@ -199,7 +199,7 @@ class Worker:
         return str(names[0])
 
     def power(self) -> Any:
-        """What switches the place; None when nothing does."""
+        """The driver that switches the place; None when there is none."""
         from labgrid import target_factory
         from labgrid.exceptions import NoDriverFoundError
 
@@ -215,7 +215,7 @@ class Worker:
         return None
 
     def console(self, order: dict[str, Any]) -> dict[str, object]:
-        """Where the place's serial port is now, and who switches it."""
+        """Where the place's serial port is now, and the driver that switches the place."""
         place = self.entry()
         if place.acquired != self.owner and self.owner not in place.allowed:
             raise Refused("lost", f"{self.place} is held by {place.acquired or 'nobody'} now")
@@ -244,13 +244,13 @@ class Worker:
         self.target.await_resources([port], timeout=10.0)
         host, number = proxymanager.get_host_and_port(port)
         kind = "tcp" if port.protocol == "raw" else "telnet"
-        # What the exporter tells beside the port of the network: the one that it opens for that.
+        # The exporter also names the local port that it opens for the network port.
         path = str((getattr(port, "extra", None) or {}).get("path") or "")
         there = {"exporter": port.host, "path": path}
         return {"kind": kind, "host": host, "port": str(number), "speed": port.speed, **there}
 
     def deploy(self, order: dict[str, Any]) -> dict[str, object]:
-        """The user's strategy goes to a state."""
+        """Brings the board to a state with the user's strategy."""
         from labgrid.exceptions import NoDriverFoundError
 
         strategy = self.target.get_driver("Strategy")
@@ -261,7 +261,7 @@ class Worker:
         return {}
 
     def _anew(self, strategy: Any) -> None:
-        """Makes a strategy forget where it went before: there are other images now, and it must go again."""
+        """Makes a strategy forget its last state: the images are new, and it must run again."""
         if self.went and hasattr(strategy, "invalidate"):
             strategy.invalidate()
         elif hasattr(strategy, "status"):
@@ -280,9 +280,9 @@ class Worker:
     off = on
 
     def release(self, order: dict[str, Any]) -> dict[str, object]:
-        """Gives back what was taken. Raises Refused."""
+        """Releases what was acquired. Raises Refused."""
         if self.taken:
-            # Only from ourselves: it may be somebody else's by now.
+            # Only our own: another user may hold it by now.
             self.call("ReleasePlace", placename=self.place, fromuser=self.owner)
             self.taken = False
         if self.token:
@@ -293,18 +293,18 @@ class Worker:
 
 
 def obey(worker: Worker, order: dict[str, Any]) -> dict[str, object]:
-    """Does a command; the answer also tells of failures, of whichever part of labgrid."""
+    """Carries out a command; the answer also reports failures, of any part of labgrid."""
     try:
         found: dict[str, object] = getattr(worker, order["do"])(order)
     except Refused as error:
         return error.answer
-    except Exception as error:  # drivers and strategies are the user's
+    except Exception as error:  # drivers and strategies are the user's code
         return {"error": "labgrid", "text": f"{type(error).__name__}: {error}"}
     return found
 
 
 def give_back(worker: Worker) -> None:
-    """Gives the place back, also when the coordinator is away for a while."""
+    """Releases the place, even when the coordinator is away for a while."""
     until = time.monotonic() + _PATIENCE_S
     while worker.taken or worker.token:
         try:
@@ -318,7 +318,7 @@ def give_back(worker: Worker) -> None:
 
 
 def end_after(parent: int, patience_s: float) -> None:
-    """Ends this process so long after its parent: labgrid waits forever for a coordinator that is gone."""
+    """Ends this process that long after its parent: labgrid waits forever for a coordinator that is gone."""
     while os.getppid() == parent:
         time.sleep(_AGAIN_S)
     time.sleep(patience_s)
@@ -326,9 +326,9 @@ def end_after(parent: int, patience_s: float) -> None:
 
 
 def main() -> None:
-    """Obeys until the input ends."""
+    """Carries out commands until the input ends."""
     threading.Thread(target=end_after, args=(os.getppid(), 2 * _PATIENCE_S), daemon=True).start()
-    # What drivers print is not for who reads the answers.
+    # The output of drivers must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a console is listened to at the wrong line rate, and which one it may be.
+"""Whether a console is listened to at the wrong line rate, and which rate it may have.
 
-A line that is slower than it is listened to stretches each of its bits over several of ours, so that the
-bytes have long runs of equal bits, and their shortest run is the ratio of the rates. A line that is faster
-leaves bytes in which nothing can be told.
+A line that is slower than the listener stretches each of its bits over several of the listener's, so the
+bytes have long runs of equal bits, and the shortest run is the ratio of the rates. Bytes from a line that is
+faster say nothing about its rate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def looks_wrong(data: bytes) -> bool:
     odd = sum(byte not in _PLAIN for byte in data)
     if odd * 100 < len(data) * _WRONG_PERCENT:
         return False
-    # Cut characters at both ends are no fault.
+    # Characters that are cut at either end do not count as errors.
     text = data.decode("utf-8", "replace").strip("\ufffd")
     return (
         sum(c == "\ufffd" or (ord(c) < 32 and ord(c) not in _PLAIN) for c in text) * 100
@@ -31,25 +31,26 @@ def looks_wrong(data: bytes) -> bool:
 
 
 def proposed(data: bytes, rate: int) -> list[int]:
-    """Rates that the line may have instead of `rate`, the likeliest first."""
+    """Rates that the line may have instead of `rate`, most likely first."""
     slower = [r for r in COMMON if r < rate]
     if data.count(0) * 2 > len(data):
-        # A bit of the line is longer than a byte of ours.
+        # A bit of the line is longer than a byte of the listener.
         return sorted((r for r in slower if r * 8 <= rate), key=lambda r: (r not in (9600, 115200), -r))[:2]
     ratio = _shortest_run(data)
     if ratio >= 2:
         return sorted(slower, key=lambda r: abs(rate / r - ratio))[:2]
     faster = [r for r in COMMON if r > rate]
-    # What people use comes first.
+    # Commonly used rates come first.
     return sorted(faster, key=lambda r: (r not in (115200, 1_500_000, 921600), r))[:3]
 
 
 def _shortest_run(data: bytes) -> int:
-    """The shortest run of equal bits that is no exception, counting start bits; 1 when there are single
-    bits."""
+    """The shortest run of equal bits, counting start bits but ignoring the rarest runs; 1 when there are
+    single bits."""
     found: list[int] = []
     for byte in data:
         bits = [0, *(byte >> n & 1 for n in range(8))]
-        # The stop bit is not known, so neither is how long the last run is: a port takes what comes for one.
+        # The stop bit is unknown, and so is the length of the last run: a port accepts any level for a stop
+        # bit.
         found += [len(list(run)) for _, run in groupby(bits)][:-1]
     return sorted(found)[(len(found) - 1) // 20] if found else 1

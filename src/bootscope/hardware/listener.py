@@ -21,21 +21,21 @@ from bootscope.hardware import remote_capture
 from bootscope.hardware.remote_clock import FarClock
 
 Heard = Callable[[int, int, bytes], None]
-"""Is told kind, moment in ns and payload of each record."""
+"""Gets kind, moment in ns and payload of each record."""
 _MOST = 1 << 20
 _MOST_NOISE = 1 << 16
-"""What the shell of another computer may say before anything else."""
+"""Limit for the output of another computer's shell before the capture begins."""
 _LOOK_S = 0.05
 _GOODBYE_S, _GOODBYE_FAR_S = 2.0, 5.0
 _GET_SSH = "apt install openssh-client, or set BOOTSCOPE_SSH to another command"
 
 
 class Listener:
-    """A console that is being listened to: its records go to a file, and to whoever asks.
+    """A console that is being listened to: its records go to a file, and to `heard`.
 
-    A thread takes from the process what it has heard, so that a slow disk makes nobody wait; the file is
-    written, and `heard` is told, when :meth:`work` is called. With a `host` that computer listens, reached by
-    ssh; `heard` is told moments of our own clock all the same.
+    A thread fetches what the listening process has heard, so that a slow disk delays nobody; :meth:`work`
+    writes the file and calls `heard`. With a `host` that computer listens, over ssh; `heard` gets moments of
+    our own clock all the same.
     """
 
     def __init__(self, words: Sequence[str], path: Path, heard: Heard, host: str = "") -> None:
@@ -46,7 +46,7 @@ class Listener:
         self._words = list(words)
         self._file = path.open("wb")
         self._keep(tap.MAGIC_FAR if host else tap.MAGIC)
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is read until the process has ended
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - read until the process has ended
         self._child = self._started()
         self._clock = FarClock(self._child.stdin) if host else None
         self._thread = threading.Thread(target=self._fetch, daemon=True)
@@ -78,7 +78,7 @@ class Listener:
 
     @property
     def opened(self) -> bool:
-        """Whether the console is open, and the clock known by which it is listened to."""
+        """Whether the console is open, and the clock of the listening computer is known."""
         return self._open and (self._clock is None or self._clock.known)
 
     def _fetch(self) -> None:
@@ -91,7 +91,7 @@ class Listener:
         self._more.set()
 
     def work(self, most_s: float) -> bool:
-        """Handles what was heard, and waits for it at most so long; False when listening has ended.
+        """Handles what was heard, and waits for more at most `most_s`; False when listening has ended.
 
         Raises BoardError when the console cannot be opened, ToolError when the file cannot be written.
         """
@@ -111,14 +111,14 @@ class Listener:
         return True
 
     def _after_noise(self, data: bytes) -> bytes:
-        """What comes behind a greeting of the other computer's shell."""
+        """What follows the greeting of the other computer's shell."""
         if self._noise is None:
             return data
         self._noise += data
         begin = self._noise.find(tap.MAGIC)
         if begin < 0 and len(self._noise) < _MOST_NOISE:
             return b""
-        # Without an end of the noise, the decoder says that this is no capture.
+        # If the noise does not end, the decoder reports that this is not a capture.
         data, self._noise = self._noise[max(0, begin) :], None
         return data
 
@@ -140,7 +140,7 @@ class Listener:
         self._heard(kind, self._clock.ours(at_ns) if self._clock else at_ns, payload)
 
     def note(self, name: str, at_ns: int, **facts: object) -> None:
-        """Writes an event of our own among what is heard."""
+        """Records an event of our own among what was heard."""
         self._keep(tap.event_record(at_ns, name, **facts))
 
     def _keep(self, data: bytes) -> None:
@@ -152,7 +152,7 @@ class Listener:
 
     @property
     def listens(self) -> str:
-        """What listens, for people."""
+        """What listens, in words for people."""
         return f"the connection to {self._host}" if self._host else "the source of the console"
 
     def not_open(self) -> BoardError:
@@ -162,7 +162,7 @@ class Listener:
         return BoardError("the console did not open")
 
     def _refused(self, most_s: float) -> BoardError:
-        """The error for another computer that does not listen, once ssh has ended or that took too long."""
+        """The error for another computer that does not listen: ssh has ended, or it took too long."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(most_s)
         self._said.seek(0)
@@ -170,14 +170,14 @@ class Listener:
         return remote_capture.refused(self._host, self._child.returncode, said)
 
     def _ask_again(self, clock: FarClock) -> None:
-        """At a boot's end, how far the clocks are apart now."""
+        """Measures the difference of the clocks again, at a boot's end."""
         until = time.monotonic() + _GOODBYE_S
         clock.end()
         try:
             while clock.waits and time.monotonic() < until and self.work(_LOOK_S):
                 pass
         except BootscopeError:
-            pass  # of no use any more: what is to be told of the boot was told
+            pass  # of no use any more: the boot has been reported
 
     def close(self) -> None:
         """Stops listening, and handles what was heard until then."""
@@ -191,7 +191,7 @@ class Listener:
         process.end(self._child)
         self._thread.join(2)
         try:
-            # Why it did not open was told already.
+            # A failure to open has been reported already.
             with contextlib.suppress(BoardError):
                 self.work(0)
         finally:
@@ -200,7 +200,7 @@ class Listener:
 
 
 def refused(words: Sequence[str], number: int, what: str, host: str = "") -> BoardError:
-    """Why a console cannot be opened, and what can be done about it; `host` is the computer that tried."""
+    """Why a console cannot be opened, and what to do; `host` is the computer that tried."""
     if host:
         return _refused_there(words, number, what, host)
     kind, *rest = words
@@ -235,7 +235,7 @@ def _refused_there(words: Sequence[str], number: int, what: str, host: str) -> B
 
 
 def _ports() -> str:
-    """The serial ports of this computer, in words: those with names that stay, if there are any."""
+    """The serial ports of this computer, in words: those with stable names, if there are any."""
     stable = sorted(Path("/dev/serial/by-id").glob("*"))
     plain = sorted(p for name in ("USB", "ACM", "AMA", "S") for p in Path("/dev").glob(f"tty{name}[0-9]*"))
     names = ", ".join(printable(str(port)) for port in (stable or plain)[:6])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The edges that a little analyser tells, as they come: for a boot that is to end at one of them."""
+"""Edges as a small analyser reports them, for a boot that ends at one of them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bootscope.core.errors import UserError
 from bootscope.readers.formats import edges
 
 Edge = tuple[str, int]
-"""A pin, and the level that it becomes."""
+"""A pin, and its new level."""
 _LONGEST_LINE = 4096
 
 
 class LiveEdges:
-    """Follows the file that the lines of an analyser are kept in, while it is written.
+    """Follows the file that receives an analyser's lines, while it is being written.
 
-    `lives` tells whether anything will still be written. Moments are those at which this computer heard of an
-    edge, in ns of its monotonic clock: some milliseconds late, which is good enough to end a boot by.
+    `lives` says whether more may be written. The moment of an edge is when this computer received it, in ns
+    of its monotonic clock: some milliseconds late, which is good enough to end a boot.
     """
 
     def __init__(self, path: Path, lives: Callable[[], bool]) -> None:
@@ -32,12 +32,12 @@ class LiveEdges:
         self._seen: list[tuple[int, Edge]] = []
 
     def first_ns(self, edge: Edge, since_ns: int) -> int | None:
-        """When the first such edge came, from `since_ns` on; None while there is none."""
+        """When the first such edge came, from `since_ns` on; None if none has come yet."""
         self._look()
         return next((at_ns for at_ns, seen in self._seen if seen == edge and at_ns >= since_ns), None)
 
     def _look(self) -> None:
-        # What is damaged is left out here, and told when the whole capture is read.
+        # Damaged records are skipped here, and reported when the whole capture is read.
         with contextlib.suppress(OSError, UserError), self._path.open("rb") as f:
             f.seek(self._read_bytes)
             data = f.read()
@@ -57,7 +57,7 @@ class LiveEdges:
         del self._line[_LONGEST_LINE:]
 
     def _edges(self, line: edges.Row) -> Iterator[Edge]:
-        """What a line tells: an edge, or levels that show that one was lost."""
+        """The edges in a line: one, or those that levels show to have been lost."""
         told = line.levels or (((line.pin, line.level),) if line.pin else ())
         for pin, level in told:
             before = self._levels.get(pin)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measuring: N boots of a real board, each listened to from before its power comes on.
 
-The raw capture is written while the board boots; everything else is derived from it afterwards. A boot that
-fails is kept and says so, and the next one is made all the same.
+The raw capture is written while the board boots; everything else is derived from it afterwards. A failed boot
+is kept with its error, and the next one follows.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from bootscope.runs.headline import with_own_figure
 _LOOK_S = 0.05
 _NEVER_NS = 3600 * NS
 _SETTLE_NS = 300_000_000
-"""What a serial server needs to open its port once somebody has come, and to hand over what it had kept."""
+"""Time for a serial server to open its port after somebody connects, and to deliver what it has buffered."""
 _PATIENCE_S, _PATIENCE_FAR_S = 10.0, 30.0
-"""For the console to be opened: here, and on another computer."""
+"""How long the console may take to open: here, and on another computer."""
 
 
 @dataclass(frozen=True)
 class Order:
     """What to measure: which board, switched how, until what, how often.
 
-    `where` is asked before each boot where the console is, and at which rate the line behind it runs: of a
-    board that is not always in the same place. It may raise BoardError. `instead` is told why a console
-    cannot be listened to, and says which other one will do, or None.
+    `where` returns the console before each boot, and the rate of the line behind it, for a board that moves.
+    It may raise BoardError. `instead` gets the error of a console that cannot be listened to, and returns
+    another console, or None.
     """
 
     board: RealBoard
@@ -60,7 +60,7 @@ class Order:
 
 
 class Observer:
-    """Is told what happens while a board is measured; does nothing about it."""
+    """Is notified while a board is measured; by default does nothing."""
 
     def boot_begins(self, number: int, total: int) -> None:
         """Boot `number` of `total` is about to be switched on."""
@@ -69,17 +69,17 @@ class Observer:
         """Something that a person should know."""
 
     def heard(self, since_ns: int, data: bytes) -> None:
-        """A line of the console, so long after power on."""
+        """A line of the console, with its time since power-on."""
 
     def boot_ended(self, info: BootInfo) -> None:
         """The boot is stored."""
 
 
 def measure_run(store: Store, order: Order, observer: Observer, run_id: str = "") -> str:
-    """Measures and returns the id of the run, which is `run_id` where one is given.
+    """Measures and returns the id of the run, which is `run_id` if given.
 
-    Raises BoardError when the console cannot be opened at all, or the board cannot be switched; boots made
-    until then stay.
+    Raises BoardError when the console cannot be opened at all, or the board cannot be switched; the boots
+    made before that are kept.
     """
     with measuring(store, order, run_id=run_id) as run:
         for _ in range(order.boots):
@@ -89,13 +89,13 @@ def measure_run(store: Store, order: Order, observer: Observer, run_id: str = ""
 
 @dataclass
 class Measuring:
-    """A run under way; several may be, on one board, and take turns."""
+    """A run in progress; several, on one board, may take turns."""
 
     order: Order
     run_id: str
     path: Path
     boots: int = 0
-    """Those that were made, also before it was gone on with."""
+    """Boots made so far, including those before the run was continued."""
 
     def boot(self, observer: Observer) -> BootInfo:
         """Makes the next boot. Raises BoardError as :func:`measure_run` does."""
@@ -110,8 +110,8 @@ class Measuring:
 def measuring(
     store: Store, order: Order, name: str = "", techniques: tuple[str, ...] = (), run_id: str = ""
 ) -> Iterator[Measuring]:
-    """A run that boots are added to inside the block. It is called `name`, else as the board, and has the id
-    `run_id` where one is given; `techniques` are in what boots."""
+    """A run that boots are added to inside the block. Its name is `name`, else the board's; its id is
+    `run_id` if given; `techniques` are those of the system that boots."""
     board, now = order.board, datetime.now().astimezone()
     if run_id:
         (store.runs / run_id).mkdir()
@@ -134,7 +134,7 @@ def measuring(
         with again(store, order, run_id, info) as run:
             yield run
     except BaseException:
-        # A run that came to no boot at all would be the last one, and have nothing to show.
+        # A run without a single boot would become the latest one, and have nothing to show.
         boots = store.runs / run_id / "boots"
         if boots.exists() and not any(boots.iterdir()):
             store.remove(run_id)
@@ -143,11 +143,11 @@ def measuring(
 
 @dataclass
 class _Boot(SoFar):
-    """A boot under way."""
+    """A boot in progress."""
 
     observer: Observer = field(kw_only=True)
     begin_ns: int = 0
-    """What was heard before is no part of the boot: an adapter or a server had kept it."""
+    """What was heard before this is not part of the boot: an adapter or a server had buffered it."""
     telnet: Telnet | None = None
 
     def heard(self, kind: int, at_ns: int, payload: bytes) -> None:
@@ -169,8 +169,8 @@ class _Boot(SoFar):
 
 @contextlib.contextmanager
 def again(store: Store, order: Order, run_id: str, info: MeasuredInfo | None = None) -> Iterator[Measuring]:
-    """A run that was measured before, with boots added to it inside the block; the order is as it was.
-    `info` describes a new one."""
+    """An earlier run, with boots added to it inside the block; the order must be the same. `info` describes a
+    new run."""
     with store.recording(run_id) as path:
         if info:
             record.write_json(path / MEASURED, info)
@@ -188,7 +188,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
     """Switches the board on and listens until the boot has ended."""
     folder = run_path / "boots" / f"{number:03}"
     folder.mkdir()
-    # A boot that comes to nothing has a capture, too: one that is empty.
+    # A boot that produces nothing has a capture, too: an empty one.
     (folder / TAP).write_bytes(tap.MAGIC)
     started, begun = datetime.now(UTC), time.monotonic_ns()
     boot = _Boot(LineWatch(order.end.marker), told_when=order.power.tells_when, observer=observer)
@@ -205,7 +205,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
             host_ms=(time.monotonic_ns() - begun) // 1_000_000,
             stream_sha256=hashlib.sha256(data).hexdigest(),
         )
-        # How it ended is kept first: the rest can be derived again, and may need room on the disk.
+        # How it ended is stored first: the rest can be derived again, and may need more disk space.
         record.write_json(folder / record.BOOT, info)
         derive(folder, data)
         info = with_own_figure(MeasuredRun(read_measured(run_path), run_path, ()), info)
@@ -221,7 +221,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
     except BoardError as error:
         ended = Ended(BootEnd.DIED, error.message)
         if number == 1:
-            # Nothing was measured yet, so that nothing is lost by telling at once.
+            # Nothing has been measured yet, so failing at once loses nothing.
             if boot.zero_ns or tap.read((folder / TAP).read_bytes()).data:
                 finish()
             else:
@@ -235,7 +235,7 @@ def one_boot(order: Order, run_id: str, run_path: Path, number: int, observer: O
 
 @contextlib.contextmanager
 def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
-    """Listens to the board while it is switched off and on again."""
+    """Listens to the board from before it is switched off and on again."""
     console = order.where() if order.where else order.board.console
     order.power.off()
     if order.power.tells_when or order.board.power.by_hand:
@@ -256,7 +256,7 @@ def _listening(order: Order, path: Path, boot: _Boot) -> Iterator[Listener]:
 
 
 def _opened(order: Order, console: Console, path: Path, boot: _Boot) -> tuple[Console, Listener]:
-    """The console, or what is listened to instead of it, once that is open."""
+    """The console, or its replacement, once that is open."""
     try:
         return console, _open(console, path, boot)
     except BoardError as error:
@@ -285,7 +285,7 @@ def _open(console: Console, path: Path, boot: _Boot) -> Listener:
 
 
 def _settle(listener: Listener, boot: _Boot) -> None:
-    """Lets a serial server hand over what it has kept from before the boot."""
+    """Lets a serial server deliver what it buffered before the boot."""
     until = time.monotonic_ns() + _SETTLE_NS
     while time.monotonic_ns() < until:
         listener.work(_LOOK_S)
@@ -293,7 +293,7 @@ def _settle(listener: Listener, boot: _Boot) -> None:
 
 
 def _watched(order: Order, boot: _Boot, listener: Listener) -> Ended:
-    """Switches on and listens to the end; returns how the boot ended."""
+    """Switches the board on and listens to the end; returns how the boot ended."""
     called = time.monotonic_ns()
     order.power.on()
     returned = time.monotonic_ns()
@@ -312,10 +312,10 @@ def _watched(order: Order, boot: _Boot, listener: Listener) -> Ended:
 
 
 def derive(folder: Path, data: bytes) -> None:
-    """Writes what people want beside the raw capture: the console's bytes, and lines with stamps."""
+    """Writes files for people beside the raw capture: the console's bytes, and lines with stamps."""
     try:
         found = tap.read(data)
-    except Exception:  # the raw capture stays, whatever is wrong with it
+    except Exception:  # the raw capture is kept, whatever is wrong with it
         return
     (folder / record.CONSOLE).write_bytes(bytes(found.data))
     zero_ns = dating.zero_of(found).at_ns

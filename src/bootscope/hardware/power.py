@@ -19,15 +19,15 @@ _NOT_THERE = (
 
 
 class Power(Protocol):
-    """How a board is switched. Each call returns when it is done, and raises BoardError when it fails."""
+    """How a board is switched. Each call returns when it is done, and raises BoardError on failure."""
 
     @property
     def words(self) -> str:
-        """How that is done, for people."""
+        """How the board is switched, in words for people."""
 
     @property
     def tells_when(self) -> bool:
-        """Whether power comes on between call and return of :meth:`on`."""
+        """Whether power comes on between the call and the return of :meth:`on`."""
 
     def on(self) -> None:
         """Switches the board on."""
@@ -38,7 +38,7 @@ class Power(Protocol):
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands switch the board, each a list of words that is run without a shell.
+    """Commands that switch the board, each a list of words that is run without a shell.
 
     Nothing that comes from a board gets into them.
     """
@@ -67,7 +67,7 @@ class Commands:
             raise BoardError(f"the board cannot be switched {what}: {error.message}", hint=hint) from error
 
     def check(self) -> None:
-        """Raises UserError for a command that is none, before anything is switched."""
+        """Raises UserError for a command that cannot be run, before anything is switched."""
         for what, words in (("on", self.on_words), ("off", self.off_words)):
             if shutil.which(words[0], path=process.search_path()) is None:
                 name, there = printable(words[0]), Path(words[0]).exists()
@@ -78,9 +78,9 @@ class Commands:
 
 @dataclass(frozen=True)
 class ByHand:
-    """A person switches the board; `ask` shows a text and returns when the person says that it is done.
+    """A person switches the board; `ask` shows a text and returns when the person confirms.
 
-    The listener hears the board at once, so that the moment of the answer does not matter much.
+    The listener is running by then, so the moment of the answer hardly matters.
     """
 
     ask: Callable[[str], None]
@@ -96,7 +96,7 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Already:
-    """Nobody is asked: the board is switched by somebody else, some time after listening began."""
+    """No switching here: somebody else switches the board, some time after listening began."""
 
     words: str = "by somebody else"
     tells_when: bool = False

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listening on the computer that a board is connected to, over ssh, with nothing installed there.
 
-The program that listens (capture/tapper.py and serial_port.py) is sent as the first line of the standard
-input of the connection, with the words that say what it is to listen to. The command that ssh hands to the
-shell there never changes: nothing that a person or a board has said is in it.
+The listening program (capture/tapper.py and serial_port.py) is sent as the first line of the connection's
+standard input, together with its arguments. The command that ssh passes to the remote shell never changes: it
+contains nothing that a person or a board has said.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from bootscope.capture import serial_port, tapper
 from bootscope.core.errors import BoardError, UserError, printable
 
 SSH_VARIABLE = "BOOTSCOPE_SSH"
-"""Holds the command of ssh, with options, where it is not just `ssh`."""
+"""The ssh command, with options, where it is not just `ssh`."""
 SILENCE_S = 60.0
-"""The program there ends when it was not asked for its clock for so long: then the connection is cut."""
+"""The program there ends when nobody has asked for its clock for this long: the connection is cut."""
 _OPTIONS = (
-    "BatchMode=yes",  # nobody is there to answer a question
+    "BatchMode=yes",  # nobody can answer a question
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
     "ClearAllForwardings=yes",
     "RemoteCommand=none",  # the user's configuration may have one
-    "ControlMaster=no",  # a connection that others share would stay when we end
+    "ControlMaster=no",  # a shared connection would stay when ours ends
 )
 _DEVICE = re.compile(r"/dev/[A-Za-z0-9._:@,+-]+(?:/[A-Za-z0-9._:@,+-]+)*", re.ASCII)
 _OLDEST = (3, 7)
-# One line that every shell takes as it is: in single quotes, without any of them inside.
+# One line that every shell takes literally: in single quotes, without any of them inside.
 _START = (
     "import sys, json; "
     f"sys.version_info < {_OLDEST} and "
@@ -50,12 +50,13 @@ _NOT_FOUND, _SSH_FAILED = 127, 255
 
 
 def is_port(path: str) -> bool:
-    """Whether a path that another computer has told can be that of a serial port."""
+    """Whether a path that another computer reports can be that of a serial port."""
     return bool(_DEVICE.fullmatch(path)) and ".." not in path
 
 
 def command(host: str) -> list[str]:
-    """What connects: ssh without a terminal, and what begins at its other end. Raises UserError."""
+    """The command that connects: ssh without a terminal, and what it starts at the other end. Raises
+    UserError."""
     try:
         ssh = shlex.split(os.environ.get(SSH_VARIABLE, "")) or ["ssh"]
     except ValueError as error:
@@ -65,7 +66,7 @@ def command(host: str) -> list[str]:
 
 
 def first_line(words: Sequence[str]) -> bytes:
-    """What the other end is told first: the program, and what it is to listen to (tapper.py)."""
+    """The first line for the other end: the program, and its arguments (tapper.py)."""
     argv = ["tapper.py", "--silence", str(SILENCE_S), *words]
     modules = [(serial_port.__name__, _source(serial_port))]
     return json.dumps({"argv": argv, "modules": modules, "source": _source(tapper)}).encode() + b"\n"
@@ -76,9 +77,9 @@ def _source(module: ModuleType) -> str:
 
 
 def refused(host: str, status: int | None, said: str) -> BoardError:
-    """Why nothing is heard from another computer, and what can be done.
+    """Why nothing is heard from another computer, and what to do.
 
-    `status` is that of ssh, None while it runs; `said` is what it and the other end wrote.
+    `status` is that of ssh, None while it runs; `said` is the output of ssh and of the other end.
     """
     last = " / ".join(line.strip() for line in said.splitlines() if line.strip())[-_SAID_CHARACTERS:]
     told = f": {printable(last)}" if last else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking another computer, while it listens to a board, what its clock says."""
+"""Reading another computer's clock while it listens to a board."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from bootscope.capture import tapper
 from bootscope.capture.offset import Answer, Offset, offset_of
 
 TRIPS = 12
-"""Questions before a boot, and after it: the shortest round trip of them counts."""
+"""Questions before a boot and after it: the one with the shortest round trip counts."""
 _APART_S = 0.02
 _EVERY_S = 2.0
-"""A question, during a boot: so that the other end knows that somebody listens."""
+"""The interval of questions during a boot, which tell the other end that somebody still listens."""
 
 
 class FarClock:
-    """Puts questions to `asks`, the standard input of the program that listens, and keeps the answers.
+    """Writes questions to `asks`, the standard input of the listening program, and keeps the answers.
 
-    The questions of a boot's beginning, and some during it, are a thread's. Answers come in the order of the
-    questions.
+    A thread asks those at a boot's beginning and some during it. Answers come in the order of the questions.
     """
 
     def __init__(self, asks: IO[bytes] | None) -> None:
@@ -35,7 +34,7 @@ class FarClock:
         self._lock, self._over = threading.Lock(), threading.Event()
 
     def begin(self) -> None:
-        """Asks a few times at once, then now and then until :meth:`end`."""
+        """Asks several times at once, then now and then until :meth:`end`."""
         threading.Thread(target=self._go_on, daemon=True).start()
 
     def _go_on(self) -> None:
@@ -45,14 +44,14 @@ class FarClock:
             asked += 1
 
     def _ask(self) -> None:
-        # A child that has ended is noticed by whoever reads from it.
+        # The reader of a child's output notices when the child has ended.
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._open.append(time.monotonic_ns())
             self._asks.write(tapper.QUESTION)
             self._asks.flush()
 
     def answered(self, there_ns: int, heard_ns: int) -> Answer | None:
-        """An answer was heard; None for one that nobody asked for."""
+        """Handles an answer; None for one without a question."""
         if not self._open:
             return None
         answer = Answer(self._open.popleft(), there_ns, heard_ns)
@@ -63,7 +62,7 @@ class FarClock:
 
     @property
     def known(self) -> bool:
-        """Whether there were answers enough to begin with."""
+        """Whether enough answers have come to begin."""
         return len(self._answers) >= TRIPS
 
     @property
@@ -72,7 +71,7 @@ class FarClock:
         return bool(self._open)
 
     def ours(self, there_ns: int) -> int:
-        """A moment of the other clock on ours, as far as that is known while a boot goes on."""
+        """A moment of the other clock on ours, as well as that is known during a boot."""
         return there_ns + self._offset.offset_ns if self._offset else time.monotonic_ns()
 
     def end(self) -> None:

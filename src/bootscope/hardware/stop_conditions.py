@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a boot of a real board ends: what was asked for, and what may come instead."""
+"""How a boot of a real board ends: at the requested end, or earlier."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from bootscope.readers.markers import Marker
 
 NS = 1_000_000_000
 _STILL_NS = 100_000_000
-"""A line that has not ended and nothing followed for so long is a prompt."""
+"""An unfinished line that nothing has followed for this long is a prompt."""
 _AFTER_NS = 300_000_000
-"""Listened to after a panic, for its last lines."""
+"""Time to listen after a panic, for its last lines."""
 _PROMPT_NS = 3_000_000_000
-"""A boot loader that has said nothing for so long after its prompt waits for a person."""
+"""A boot loader that has been silent for this long after its prompt waits for a person."""
 
 
 @dataclass(frozen=True)
 class End:
-    """What ends a boot well: a line, an edge of a pin, a silence, or a time since power on; in ns.
-    `timeout_ns` is when to give up. `words` say it for people."""
+    """What ends a boot well: a line, an edge of a pin, a silence, or a time since power-on; in ns.
+    `timeout_ns`: when to give up. `words` describe it for people."""
 
     marker: Marker | None
     words: str
     text: str = ""
-    """The text that ends it, where it was told as one."""
+    """The text that ends it, where the user gave one."""
     edge: Edge | None = None
-    """An edge that a logic analyser tells while it comes."""
+    """An edge that a logic analyser reports as it comes."""
     silence_ns: int = 0
     after_ns: int = 0
     timeout_ns: int = 120 * NS
@@ -40,30 +40,30 @@ class End:
 
 @dataclass
 class SoFar:
-    """What a boot under way has told, in ns of the monotonic clock."""
+    """The state of a boot in progress, in ns of the monotonic clock."""
 
     watch: LineWatch
     rate: int = 0
-    """At which the line is listened to, in baud; 0 for unknown."""
+    """The rate at which the line is listened to, in baud; 0 for unknown."""
     zero_ns: int = 0
-    """When its power was switched on, or somebody was asked to do that."""
+    """When its power was switched on, or a person was asked to do that."""
     told_when: bool = True
-    """Whether its power came on at `zero_ns`; where somebody switches it some time later, it did not."""
+    """Whether power came on at `zero_ns`; False where a person switches it some time later."""
     lost_ns: int = 0
     """Since when the port is gone; 0 while it is there."""
     pins: LiveEdges | None = None
-    """Where edges are told while they come."""
+    """Set where edges are reported as they come."""
 
     @property
     def begun_ns(self) -> int:
-        """What its times are counted from: power on, or the first byte where nobody told when that was."""
+        """The origin of its times: power-on, or the first byte where the moment of power-on is unknown."""
         return self.zero_ns if self.told_when else self.watch.first_ns or self.zero_ns
 
 
 class Ended(NamedTuple):
-    """How a boot has ended, and that in words: `words`, the moment that they are about, `more`.
+    """How a boot has ended, and the message: `words`, the moment that they refer to, `more`.
 
-    `at_ns` is of the monotonic clock, None where the words are about none.
+    `at_ns` is on the monotonic clock, None where the words refer to no moment.
     """
 
     how: BootEnd
@@ -72,7 +72,7 @@ class Ended(NamedTuple):
     more: str = ""
 
     def message(self, zero_ns: int) -> str:
-        """The words, with times that count from `zero_ns`."""
+        """The message, with times that count from `zero_ns`."""
         at = "" if self.at_ns is None else f" {seconds(max(0, self.at_ns - zero_ns))} s"
         return f"{self.words}{at}{self.more}"
 
@@ -103,7 +103,7 @@ def verdict(end: End, boot: SoFar, now_ns: int) -> Ended | None:
 
 
 def source_ended(end: End, boot: SoFar, listens: str) -> Ended:
-    """The same where nothing will come any more from what `listens`, in words for people."""
+    """How the boot has ended when nothing more can come from the source; `listens` names it for people."""
     if boot.watch.waiting:
         # Nothing can follow the prompt any more.
         return Ended(BootEnd.MILESTONE, f"{end.words} at", boot.watch.last_ns)
@@ -113,7 +113,7 @@ def source_ended(end: End, boot: SoFar, listens: str) -> Ended:
 
 
 def _at_edge(end: End, boot: SoFar) -> Ended | None:
-    """The same where an edge is waited for, as far as that decides it."""
+    """How the boot has ended where it waits for an edge, if that decides it."""
     assert end.edge
     at_ns = boot.pins.first_ns(end.edge, boot.zero_ns) if boot.pins else None
     if at_ns is not None:

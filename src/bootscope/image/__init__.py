@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a finished kernel image tells of itself, where nobody has the build it came from."""
+"""What a finished kernel image says about itself, where its build is not available."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a kernel's structures have their members, out of the kernel's own image: its BTF section.
+"""Offsets of members in a kernel's structures, from the kernel's own image: its BTF section.
 
-Kernels with CONFIG_DEBUG_INFO_BTF hold a description of all their types, exactly as they were compiled.
+Kernels with CONFIG_DEBUG_INFO_BTF contain a description of all their types, exactly as they were compiled.
 Source: Linux Documentation/bpf/btf.rst and include/uapi/linux/btf.h. Nothing in an image points to the
-section, so it is found by its header, whose parts confirm each other.
+section, so it is found by its header, whose fields confirm one another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 _HEADER = struct.Struct("<HBBIIIII")
 _MAGIC = re.compile(rb"\x9f\xeb\x01\x00\x18\x00\x00\x00\x00\x00\x00\x00")
-"""Magic number, version 1, no flags, a header of 24 bytes, types right behind it."""
+"""Magic number, version 1, no flags, a header of 24 bytes, types immediately behind it."""
 _MOST_HEADERS = 64
 _FEWEST_TYPES, _MOST_TYPES = 100, 4_000_000
 _TYPE = struct.Struct("<III")
@@ -26,7 +26,7 @@ _PASSED = frozenset({_TYPEDEF, 9, 10, 11, 18})
 """Kinds that only name another type: typedef, volatile, const, restrict, tag."""
 _FIXED = {1: 4, 2: 0, 3: 12, 7: 0, 8: 0, 9: 0, 10: 0, 11: 0, 12: 0, 14: 4, 16: 0, 17: 4, 18: 0}
 _PER_MEMBER = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
-"""Bytes behind a type by its kind: fixed, or for each of its parts."""
+"""Bytes behind a type, by its kind: fixed, or per member or other part."""
 _MOST_DEPTH, _MOST_PARTS = 16, 200
 _OFFSET_BITS = 0xFFFFFF
 
@@ -56,8 +56,8 @@ class Btf:
         return len(self._types)
 
     def offset(self, struct_name: str, path: str) -> int | None:
-        """Where a member of a structure begins, in bytes; `path` leads through structures within it, by dots.
-        None where there is none, or where it does not begin with a byte."""
+        """The offset of a member in a structure, in bytes; `path` is dotted and leads through nested
+        structures. None where there is no such member, or it does not begin at a byte."""
         at: _Type | None = self._structs.get(struct_name)
         bits = 0
         for name in path.split("."):
@@ -69,14 +69,14 @@ class Btf:
         return None if bits % 8 else bits // 8
 
     def offsets(self, members: Iterable[str]) -> dict[str, int]:
-        """`structure.member` -> where it begins, of those that the kernel has."""
+        """`structure.member` -> offset in bytes, for those that the kernel has."""
         found = {member: self.offset(*member.split(".", 1)) for member in members}
         return {member: offset for member, offset in found.items() if offset is not None}
 
     def _member(self, one: _Type, name: str, seen: set[int]) -> tuple[int, int] | None:
-        """(bits from its beginning, number of the type) of a member, also of parts without a name.
+        """(offset in bits, number of the type) of a member, also within unnamed members.
 
-        `seen`: where the types begin that were looked at: damaged ones may hold themselves.
+        `seen`: offsets of the types that were searched: a damaged one may contain itself.
         """
         if one.kind not in (_STRUCT, _UNION) or one.at in seen or len(seen) > _MOST_PARTS:
             return None
@@ -97,7 +97,7 @@ class Btf:
         return None
 
     def _resolved(self, number: int) -> _Type | None:
-        """The type of a number behind its other names; None for void and for a circle."""
+        """The type behind a number's aliases; None for void and for a circle."""
         for _ in range(_MOST_DEPTH):
             if not 0 < number <= len(self._types):
                 return None
@@ -113,7 +113,7 @@ class Btf:
 
 
 def _types(data: bytes) -> Iterator[_Type]:
-    """All types; raises struct.error and ValueError for what is damaged."""
+    """All types; raises struct.error and ValueError for damaged data."""
     at = 0
     while at < len(data):
         name, info, other = _TYPE.unpack_from(data, at)

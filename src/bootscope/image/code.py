@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code of a program: where its functions begin, return, and call what they find in a register.
+"""The code of a program: where its functions begin, return, and call an address in a register.
 
-Everything is read from the program file of the build, so the target needs no symbols of its own.
+Everything is read from the build's program file, so the target needs no symbols of its own.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from bootscope.arch.registry import ARCHITECTURES, of_program
 from bootscope.core.errors import UserError
 
 _LARGEST_FUNCTION_BYTES = 64 * 1024
-# What compilers append to the name of a function that they have specialised, and to the part of a
-# function that they have put elsewhere because it hardly ever runs.
+# Suffixes that compilers append to the name of a function that they have specialised, and to the part of a
+# function that they have moved because it hardly ever runs.
 _VARIANT = re.compile(r"(?:\.(?:isra|constprop|part)(?:\.\d+)?){1,8}$")
 _COLD = re.compile(r"\.cold(?:\.\d+)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function: address, size in bytes, and whether it is code of the architecture's second instruction
+    """A function: address, size in bytes, and whether its code is in the architecture's second instruction
     set (Thumb)."""
 
     name: str
@@ -49,7 +49,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class IndirectCall:
-    """A call of the address in register `register`, if `condition` holds; it comes back to `back`."""
+    """A call of the address in register `register`, if `condition` holds; it returns to `back`."""
 
     address: int
     register: str
@@ -60,7 +60,7 @@ class IndirectCall:
 class Code:
     """The code of one program, from its ELF file with symbols.
 
-    Raises UserError when the data are something else, of an architecture that is not known, or damaged.
+    Raises UserError when the data are damaged, something else, or for an unknown architecture.
     """
 
     arch: Architecture
@@ -84,7 +84,7 @@ class Code:
 
     @classmethod
     def empty(cls, arch: Architecture) -> Code:
-        """The code of a program that nobody has: it has no functions."""
+        """The code of a missing program: it has no functions."""
         made = cls.__new__(cls)
         made.arch, made._parts, made.entry = arch, [], 0
         made._take([])
@@ -97,7 +97,7 @@ class Code:
         self._by_name: dict[str, Function] = {}
         for function in self.functions:
             self._by_name.setdefault(function.name, function)
-        # A variant stands in for a function only where that itself is gone.
+        # A variant replaces a function only where the function itself is gone.
         for function in self.functions:
             self._by_name.setdefault(_VARIANT.sub("", function.name), function)
 
@@ -106,12 +106,14 @@ class Code:
         return next((self._by_name[name] for name in names if name in self._by_name), None)
 
     def address(self, name: str) -> int | None:
-        """Where a function begins, also one of assembler code that is not marked so; None for no symbol."""
+        """Where a function begins, even assembler code that is not marked as a function; None for no
+        symbol."""
         function = self.function(name)
         return function.address if function else self.marks.get(name)
 
     def extent(self) -> tuple[int, int]:
-        """Lowest address of a function, and the end of the highest; (0, 0) for a program without any."""
+        """The lowest address of a function, and the end of the highest; (0, 0) for a program without
+        functions."""
         code = [f for f in self.functions if f.size]
         return (code[0].address, max(f.address + f.size for f in code)) if code else (0, 0)
 
@@ -123,12 +125,12 @@ class Code:
         return b""
 
     def words(self, start: int, end: int) -> list[int]:
-        """The little-endian words, as long as an address, from `start` up to `end`."""
+        """The little-endian words, of the size of an address, from `start` up to `end`."""
         data, size = self.read(start, end - start), self.arch.word_bytes
         return [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data) - size + 1, size)]
 
     def exits(self, function: Function) -> list[Exit]:
-        """Where a function returns, or jumps into another one for good."""
+        """Where a function returns, or jumps into another one without returning."""
         reader = self._reader
         return [
             Exit(insn.address, reader.condition(insn))
@@ -137,11 +139,11 @@ class Code:
         ]
 
     def calls(self, function: Function, other: Function) -> bool:
-        """Whether a function calls another one by its address, or ends in it."""
+        """Whether a function calls another one by its address, or jumps to it at its end."""
         return bool(self.calls_of(function, other))
 
     def calls_of(self, function: Function, other: Function | None) -> list[int]:
-        """The addresses at which a function calls another one by its address, or ends in it."""
+        """The addresses at which a function calls another one by its address, or jumps to it at its end."""
         if other is None:
             return []
         instructions = self._instructions(function)
@@ -159,7 +161,7 @@ class Code:
         return {f.address: f.name for f in self.functions if _COLD.search(f.name)}
 
     def indirect_calls(self, function: Function) -> list[IndirectCall]:
-        """Where a function calls what a register points to."""
+        """Where a function calls an address in a register."""
         reader = self._reader
         return [
             IndirectCall(insn.address, register, insn.address + insn.size, reader.condition(insn))
@@ -168,7 +170,7 @@ class Code:
         ]
 
     def _by_thunk(self, insn: Insn) -> str | None:
-        """The register whose address an instruction calls by way of a function that does just that."""
+        """The register whose address an instruction calls through a thunk, a function that only does that."""
         prefix, reader = self.arch.call_thunks, self._reader
         if not prefix or reader.jump(insn) is not None or (target := reader.call(insn)) is None:
             return None
@@ -194,8 +196,8 @@ _NO_TYPE, _FUNCTION_TYPE, _UNDEFINED = 0, 2, 0
 
 
 def _sections(elf: ELFFile) -> Iterator[Section]:
-    """Its sections but for those that name a wrong one beside them: boot loaders for 64-bit ARM have a hash
-    table of no table of symbols. Raises ELFParseError where the file is damaged."""
+    """Its sections, except those with a wrong link: boot loaders for 64-bit ARM have a hash table that refers
+    to no symbol table. Raises ELFParseError where the file is damaged."""
     for number in range(elf.num_sections()):
         try:
             yield elf.get_section(number)
@@ -206,7 +208,7 @@ def _sections(elf: ELFFile) -> Iterator[Section]:
 
 
 def _symbols(sections: Iterable[Section], arch: Architecture) -> Iterator[tuple[Function, bool]]:
-    """(symbol, whether it is a function). Read as the raw table: a kernel has more than 100,000."""
+    """(symbol, whether it is a function). Reads the raw table: a kernel has more than 100,000 symbols."""
     table = next((s for s in sections if isinstance(s, SymbolTableSection) and s.name == ".symtab"), None)
     if table is None:
         return

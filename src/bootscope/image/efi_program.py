@@ -17,14 +17,14 @@ _SECTION = struct.Struct("<8sIIII")
 
 @dataclass(frozen=True)
 class EfiProgram:
-    """Its instruction set (empty for one that is not known), and its sections: name -> (from, bytes)."""
+    """Its instruction set (empty if unknown), and its sections: name -> (from, bytes)."""
 
     architecture: str
     sections: dict[str, tuple[int, int]]
 
     @property
     def unified(self) -> bool:
-        """Whether it is a UKI: it has a kernel in it."""
+        """Whether it is a UKI: it contains a kernel."""
         return ".linux" in self.sections
 
     def section(self, data: bytes, name: str) -> bytes:
@@ -34,7 +34,7 @@ class EfiProgram:
 
 
 def read(data: bytes) -> EfiProgram | None:
-    """An EFI program, of which its head is enough; None for what is none."""
+    """An EFI program, of which the head is enough; None for anything else."""
     if data[:2] != b"MZ" or len(data) < 0x40:
         return None
     at = int.from_bytes(data[0x3C:0x40], "little")

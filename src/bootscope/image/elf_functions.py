@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of a linked or relocatable ELF program of any architecture, for their names alone."""
+"""Functions of a linked or relocatable ELF program of any architecture, by name only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elftools.elf.sections import Section, SymbolTableSection
 _EXECUTABLE = 4
 _CODE_TYPES = ("STT_FUNC", "STT_NOTYPE")
 _NO_CODE = ("L_", "_rodata")
-"""Labels inside of functions, and of constants between them."""
+"""Labels within functions, and of constants between them."""
 
 
 def opened(path: Path) -> ELFFile:
@@ -29,7 +29,7 @@ def code(program: ELFFile) -> Iterator[Section]:
 def functions(program: ELFFile, places: Mapping[str, int] | None = None) -> Iterator[tuple[int, int, str]]:
     """(address, bytes, name) of its functions, section by section; `places` are added to those of a section.
 
-    A label of assembler code goes on to the next symbol.
+    A label of assembler code extends to the next symbol.
     """
     for section in code(program):
         begin = (places or {}).get(section.name, 0)

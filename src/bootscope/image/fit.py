@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FIT images: their parts and configurations, and whether the parts are as their hashes say.
+"""FIT images: their parts and configurations, and whether the hashes of the parts match.
 
 Source: the Flattened Image Tree specification (fitspec.osfw.foundation).
 """
@@ -19,8 +19,8 @@ GOOD, BAD, NONE, UNKNOWN = "good", "wrong", "none", "not known"
 
 @dataclass(frozen=True)
 class FitPart:
-    """A part: its `type` (kernel, flat_dt, ramdisk...), architecture and compression as the FIT names them,
-    its data, where these begin in the file (-1: outside of it), and how its hashes come out."""
+    """A part: its `type` (kernel, flat_dt, ramdisk...), architecture and compression in the FIT's words, its
+    data, their offset in the file (-1: outside of it), and the result of checking its hashes."""
 
     name: str
     description: str
@@ -34,7 +34,7 @@ class FitPart:
 
 @dataclass(frozen=True)
 class FitConfiguration:
-    """Which parts go together, by name; `compatible` says for which board."""
+    """A named combination of parts; `compatible` says for which board."""
 
     name: str
     description: str
@@ -47,7 +47,7 @@ class FitConfiguration:
 
 @dataclass(frozen=True)
 class Fit:
-    """An image of parts; doubts."""
+    """Its parts and configurations; doubts."""
 
     parts: dict[str, FitPart]
     configurations: tuple[FitConfiguration, ...]
@@ -62,7 +62,7 @@ class Fit:
 
 
 def read(data: bytes) -> Fit | None:
-    """A FIT; None for what is none, also for a device tree of a board."""
+    """A FIT; None for anything else, including a board's device tree."""
     try:
         root = parse(data)
     except (BadTree, ValueError):
@@ -97,7 +97,7 @@ def _part(data: bytes, node: Node, base: int) -> FitPart:
 
 
 def _hashes(node: Node, content: bytes) -> str:
-    """How the hashes of a part come out."""
+    """The result of checking a part's hashes."""
     found = [child for child in node.children if child.name.startswith("hash")]
     states = [_hash(child, content) for child in found]
     if not states:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of a kernel's functions, out of its uncompressed image: the table of CONFIG_KALLSYMS.
+"""The names of a kernel's functions, from its uncompressed image: the table of CONFIG_KALLSYMS.
 
-The table's form is what scripts/kallsyms.c of the kernel writes. Names are sequences of tokens; there are 256
-of those, an index says where the text of each begins, and markers say where every 256th name begins. The
-addresses are a part of their own (:mod:`.kallsyms_addresses`). Nothing in an image points to the table, so it
-is found by its form, each part confirming another."""
+The table has the format that the kernel's scripts/kallsyms.c writes. Names are sequences of tokens; there are
+256 tokens, an index has the offset of each one's text, and markers have the offset of every 256th name. The
+addresses are a separate part (:mod:`.kallsyms_addresses`). Nothing in an image points to the table, so it is
+found by its structure, whose parts confirm one another.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ from bootscope.core.errors import UserError
 from bootscope.image import kallsyms_addresses
 
 _TOKENS, _NAMES_A_MARKER = 256, 256
-# The digits stand for themselves in every kernel: no name does without them.
+# In every kernel the digits are tokens of their own: names need them.
 _DIGITS = b"\0".join(b"%d" % n for n in range(10)) + b"\0"
 _LONGEST_TOKEN_BYTES = 128
 _LONGEST_NAME_BYTES = 2048
 _FEWEST_NAMES, _MOST_NAMES = 256, 4_000_000
 _MOST_TABLES = 16
-"""Runs of digits that are looked at: an image has two or three."""
+"""Runs of digits that are examined: an image has two or three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name with its address and its kind as nm writes it (`T`: a global function, `t`: a local one)."""
+    """A name with its address and its kind as in nm (`T`: a global function, `t`: a local one)."""
 
     address: int
     kind: str
@@ -37,7 +38,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Kallsyms:
-    """A table: its symbols by address, and how it stores the addresses, in words."""
+    """A table: its symbols by address, and the format of the addresses, in words."""
 
     symbols: list[Symbol]
     form: str
@@ -46,13 +47,13 @@ class Kallsyms:
 def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
     """The symbols of an uncompressed little-endian kernel, by address; `word_bytes` is the size of a pointer.
 
-    Raises UserError when the image holds no such table, or none that this can read.
+    Raises UserError when the image contains no such table, or none in a known format.
     """
     return read_table(image, word_bytes).symbols
 
 
 def read_table(image: bytes, word_bytes: int = 4) -> Kallsyms:
-    """As :func:`read`, with the form of the table."""
+    """Like :func:`read`, with the format of the table."""
     for digits in itertools.islice(re.finditer(re.escape(_DIGITS), image), _MOST_TABLES):
         table = _tokens(image, digits.start())
         if not table:
@@ -74,7 +75,7 @@ def read_table(image: bytes, word_bytes: int = 4) -> Kallsyms:
 
 
 def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
-    """(the 256 tokens, where their text begins, where the index behind it ends), or None."""
+    """(the 256 tokens, the offset of their text, the end of the index behind it), or None."""
     start = digits
     for _ in range(ord("0")):
         before = image.rfind(b"\0", max(0, start - 1 - _LONGEST_TOKEN_BYTES), start - 1)
@@ -84,7 +85,7 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
     tokens = image[start : start + _TOKENS * _LONGEST_TOKEN_BYTES].split(b"\0")[:_TOKENS]
     if len(tokens) < _TOKENS:
         return None
-    # Something else may stand right before the first token: that begins where the index counts from.
+    # Other data may precede the first token, which begins where the index counts from.
     for first in range(max(1, len(tokens[0]))):
         exact = [tokens[0][first:], *tokens[1:]]
         *offsets, size = itertools.accumulate((len(token) + 1 for token in exact), initial=0)
@@ -100,14 +101,14 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
 def _names(
     image: bytes, tokens: list[bytes], end: int, word_bytes: int
 ) -> tuple[int, int, list[bytes]] | None:
-    """(number of names, where that number stands, the names with their kinds), or None."""
+    """(number of names, the offset of that number, the names with their kinds), or None."""
     markers = _markers(image, end)
     if not markers:
         return None
     at, marks = markers
     longest = _NAMES_A_MARKER * (_LONGEST_NAME_BYTES + 2)
     for first in range(at - marks[-1] - 4 & ~3, max(0, at - marks[-1] - longest), -4):
-        # Since Linux 7 the number has no room of a pointer's size.
+        # Since Linux 7 the number is not padded to the size of a pointer.
         for room in {word_bytes, 4}:
             (count,) = struct.unpack_from("<I", image, first - room)
             if -(-count // _NAMES_A_MARKER) == len(marks) and _FEWEST_NAMES <= count <= _MOST_NAMES:
@@ -118,9 +119,9 @@ def _names(
 
 
 def _markers(image: bytes, end: int) -> tuple[int, list[int]] | None:
-    """(where the markers begin, the markers): rising numbers from 0 on, before the tokens.
+    """(the offset of the markers, the markers): increasing numbers from 0 on, before the tokens.
 
-    Between them and the tokens may lie what says in which order names are sorted: 3 bytes for each.
+    The order in which names are sorted may be stored between them and the tokens: 3 bytes for each.
     """
     at = end & ~3
     lowest = max(4, end - 3 * _MOST_NAMES - 4 * _MOST_NAMES // _NAMES_A_MARKER)
@@ -143,7 +144,7 @@ def _markers(image: bytes, end: int) -> tuple[int, list[int]] | None:
 def _expanded(
     image: bytes, tokens: list[bytes], first: int, count: int, marks: list[int]
 ) -> list[bytes] | None:
-    """The names from `first` on, where they begin where the markers say; None where they do not."""
+    """The names from `first` on, if they begin where the markers say; None otherwise."""
     names: list[bytes] = []
     at = first
     for number in range(count):

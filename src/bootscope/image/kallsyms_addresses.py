@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The addresses of a kernel's table of symbols, in each form that scripts/kallsyms.c of the kernel has
-written.
+"""The addresses of a kernel's symbol table, in each format that the kernel's scripts/kallsyms.c has used.
 
-Since Linux 4.6 there are distances of 32 bits from a base; before, and with CONFIG_KALLSYMS_BASE_RELATIVE
-off, whole addresses. Distances are unsigned, or signed where addresses of one CPU's data count from 0
+Since Linux 4.6 there are 32-bit offsets from a base; before, and with CONFIG_KALLSYMS_BASE_RELATIVE off,
+whole addresses. Offsets are unsigned, or signed where addresses of per-CPU data count from 0
 (CONFIG_KALLSYMS_ABSOLUTE_PERCPU, x86-64 up to Linux 6.14): one that is not negative is the value itself,
-another counts from the base downwards, beginning at -1. They lie behind the index of tokens since Linux 6.4,
-before the number of names earlier. In Linux 7 a distance counts from where it stands, and there is no base.
-The base is 0 in a kernel that fills it in as it starts (:mod:`.relocations`).
+others count from the base downwards, beginning at -1. They are behind the index of tokens since Linux 6.4,
+before the number of names earlier. In Linux 7 an offset counts from its own address, and there is no base.
+The base is 0 in a kernel that fills it in at its start (:mod:`.relocations`).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _FEWEST_POINTERS = 64
 
 @dataclass(frozen=True)
 class Addresses:
-    """Of each name, in order; `form` says how they are stored, `relocated` that the base was not in its
+    """The addresses of the names, in order; `form` is their format, `relocated`: the base was not in its
     place."""
 
     values: Sequence[int]
@@ -36,8 +35,8 @@ class Addresses:
 
 
 def read(image: bytes, count: int, number_at: int, index_end: int, word_bytes: int) -> Addresses | None:
-    """The addresses of `count` names; None where no form fits. `number_at`: where the number of names stands,
-    `index_end`: where the index of tokens ends."""
+    """The addresses of `count` names; None where no format fits. `number_at`: the offset of the number of
+    names, `index_end`: the end of the index of tokens."""
     relocated: list[relocations.Relocations | None] = []
 
     def filled(at: int) -> int:
@@ -65,11 +64,11 @@ def _of_own_places(image: bytes, count: int, index_end: int) -> Addresses | None
 
 
 def _linked_to(image: bytes, at: int) -> int:
-    """The address that the first byte of a kernel of 64 bits is linked to, so far as the byte at a place goes
-    by it; 0 where nothing tells it.
+    """The link address of a 64-bit kernel's first byte, as far as it can be told from the segment that
+    contains offset `at`; 0 where it is unknown.
 
-    An ELF file says it. Of any other, it is the beginning of the 2 GiB in which most of its pointers lie:
-    that is where arm64 and riscv64 link kernels to, in the versions that have this form.
+    An ELF file says it. For other files it is the beginning of the 2 GiB that most of its pointers point to:
+    arm64 and riscv64 link kernels there, in the versions with this format.
     """
     if image.startswith(b"\x7fELF"):
         (table,), (count,) = struct.unpack_from("<Q", image, 32), struct.unpack_from("<H", image, 56)
@@ -87,7 +86,7 @@ def _linked_to(image: bytes, at: int) -> int:
 
 
 def _places(count: int, number_at: int, index_end: int, word_bytes: int) -> Iterator[tuple[int, int]]:
-    """Where the distances and the base may lie: behind, and before."""
+    """Possible positions of the offsets and of the base: behind the names, and before."""
 
     def aligned(value: int) -> int:
         return -(-value // word_bytes) * word_bytes
@@ -120,7 +119,7 @@ def _of_distances(
 
 
 def _form(offsets: Sequence[int]) -> str:
-    """Which form distances have, which are sorted by their addresses; empty where it is none."""
+    """The format of the offsets, which are sorted by address; empty where none fits."""
     if not offsets or not any(offsets):
         return ""
     unsigned = [at & 0xFFFFFFFF for at in offsets]

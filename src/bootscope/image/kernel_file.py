@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel as a file, whatever it is wrapped in: its form, its instruction set, and the uncompressed program.
+"""A kernel as a file, with any wrappers: its format, its instruction set, and the uncompressed program.
 
 Sources: Linux Documentation/arch/x86/boot.rst (bzImage), arch/arm/boot/compressed/head.S (zImage),
 drivers/firmware/efi/libstub/zboot-header.S (EFI zboot), the documents named in :mod:`bootscope.arch.in_files`
@@ -19,7 +19,7 @@ from bootscope.image import packed
 from bootscope.readers.unpack import Budget
 
 MOST_BYTES = 512 << 20
-"""Of a kernel with all that it unpacks to."""
+"""Limit for a kernel with all that it unpacks to."""
 _SMALLEST_BYTES = 64 << 10
 _MOST_LAYERS, _MOST_STARTS = 6, 64
 _UIMAGE, _UIMAGE_BYTES = b"\x27\x05\x19\x56", 64
@@ -37,10 +37,9 @@ _VERSION = re.compile(rb"Linux version (\d+\.\d+[\x20-\x7e]{0,400})")
 
 @dataclass(frozen=True)
 class KernelFile:
-    """A kernel: what it is wrapped in from outside to inside (`uImage`, `zImage`...), the compressions that
-    were undone in that order, its instruction set (empty where nothing says it), and its uncompressed
-    `program`, which is empty where it could not be unpacked. `device_tree`: one that is appended to it.
-    `notes`: doubts."""
+    """A kernel: its wrappers from outside to inside (`uImage`, `zImage`...), the compressions that were
+    undone in that order, its instruction set (empty where unknown), and its uncompressed `program`, which is
+    empty where it could not be unpacked. `device_tree`: an appended one. `notes`: doubts."""
 
     forms: tuple[str, ...]
     compressions: tuple[str, ...]
@@ -52,7 +51,7 @@ class KernelFile:
 
     @property
     def banner(self) -> str:
-        """What the kernel says first, without `Linux version`; empty where it holds no such text."""
+        """The kernel's first message, without `Linux version`; empty where the kernel does not contain it."""
         found = _VERSION.search(self.program)
         return found[1].decode("ascii").strip() if found else ""
 
@@ -64,8 +63,8 @@ class KernelFile:
 
 @dataclass(frozen=True)
 class _Layer:
-    """One wrapping: `inner` is what is in it, empty where it could not be unpacked; `last` where nothing of
-    the kind can be in that."""
+    """One wrapper: `inner` is its content, empty where it could not be unpacked; `last` where that cannot be
+    a wrapper itself."""
 
     form: str
     inner: bytes
@@ -77,8 +76,8 @@ class _Layer:
 
 
 def begins(head: bytes) -> str:
-    """The form of a kernel that begins with this head of at least 0x260 bytes; empty for what is none, or is
-    compressed as a whole."""
+    """The format of a kernel with this head of at least 0x260 bytes; empty for anything else, or a file that
+    is compressed as a whole."""
     if head.startswith(_UIMAGE) and head[30:31] == bytes([_UIMAGE_KERNEL]):
         return "uImage"
     if head[_ZIMAGE_AT : _ZIMAGE_AT + 4] == _ZIMAGE:
@@ -93,9 +92,10 @@ def begins(head: bytes) -> str:
 
 
 def opened(name: str, data: bytes, budget: Budget | None = None) -> KernelFile | None:
-    """The kernel in a file; None for a file that is none.
+    """The kernel in a file; None for a file without one.
 
-    Raises UserError for what unpacks to more than MOST_BYTES, ToolError where a program to unpack is missing.
+    Raises UserError for one that unpacks to more than MOST_BYTES, ToolError where a program to unpack it is
+    missing.
     """
     budget = budget or Budget(MOST_BYTES)
     layers: list[_Layer] = []
@@ -163,7 +163,7 @@ def _zimage(name: str, data: bytes, budget: Budget) -> _Layer:
 
 
 def _searched(name: str, data: bytes, budget: Budget) -> tuple[bytes, str]:
-    """The kernel that lies packed somewhere in a program that unpacks it, and its compression."""
+    """The compressed kernel somewhere in a self-extracting program, and its compression."""
     for match in islice(re.finditer(packed.PACKED, data), _MOST_STARTS):
         part = data[match.start() :]
         kernel = packed.unpacked(name, part, budget) if packed.kind(part) else b""
@@ -187,7 +187,7 @@ def _zboot(name: str, data: bytes, budget: Budget) -> _Layer:
 
 
 def _payload(form: str, name: str, inner: bytes, budget: Budget, architecture: str) -> _Layer:
-    """A kernel that a header says the place of."""
+    """A kernel whose position is in a header."""
     found = packed.kind(inner)
     kernel = packed.unpacked(name, inner, budget) if found else b""
     note = (

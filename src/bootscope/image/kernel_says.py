@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an uncompressed kernel holds beside its code: its configuration, and the build id of its symbols.
+"""What an uncompressed kernel contains beside its code: its configuration, and the build id of its symbols.
 
 Sources: Linux kernel/configs.c (the configuration between two marks, with CONFIG_IKCONFIG),
-include/linux/elfnote.h and the ELF specification (notes), arch/*/kernel/vdso (programs with notes of their
-own that lie in a kernel)."""
+include/linux/elfnote.h and the ELF specification (notes), arch/*/kernel/vdso (embedded programs with notes of
+their own).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _MOST_PROGRAMS = 64
 
 
 def configuration(kernel: KernelFile) -> str:
-    """The text of the .config that the kernel was built with; empty where it does not hold it."""
+    """The text of the .config that the kernel was built with; empty where the kernel does not contain it."""
     start = kernel.program.find(_CONFIG)
     end = kernel.program.find(_CONFIG_END, start) if start >= 0 else -1
     if end < 0:
@@ -38,9 +39,9 @@ def configuration(kernel: KernelFile) -> str:
 
 def build_id(kernel: KernelFile) -> str:
     """The build id by which a debugger finds the kernel's symbols, in hexadecimal; empty where there is none,
-    or several and nothing tells them apart.
+    or several that cannot be told apart.
 
-    A kernel holds programs for user space (the vDSO) that have a build id each: those are left out.
+    A kernel contains programs for user space (the vDSO) with a build id each: those are ignored.
     """
     program = kernel.program
     inner = _programs(program)
@@ -50,7 +51,7 @@ def build_id(kernel: KernelFile) -> str:
         if not any(low <= at < high for low, high in inner):
             found.setdefault(program[at : at + match[1][0]].hex(), at)
     if len(found) > 1:
-        # The kernel's own stands in one section with the notes that Linux writes of itself.
+        # The kernel's own is in the same section as Linux's other notes.
         found = {i: at for i, at in found.items() if b"Linux\0" in _around(program, at)}
     return next(iter(found)) if len(found) == 1 else ""
 

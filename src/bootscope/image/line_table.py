@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the lines of the sources are in a program: its DWARF line tables."""
+"""The addresses of source lines in a program: its DWARF line tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from elftools.elf.elffile import ELFFile
 from bootscope.core.errors import UserError
 
 _FIFTH = 5
-"""From this version of DWARF on files and folders are counted from 0, and folder 0 is that of the unit."""
+"""From this version of DWARF on, files and folders are counted from 0, and folder 0 is the unit's."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +36,7 @@ def rows(data: bytes) -> list[Row]:
     """
     try:
         elf = ELFFile(io.BytesIO(data))
-        # Tables for unwinding alone say nothing of lines.
+        # Tables for unwinding only have no lines.
         found = sorted(set(_rows(elf.get_dwarf_info()))) if elf.has_dwarf_info(strict=True) else []
     except (ELFError, DWARFError, ValueError, KeyError, IndexError, AttributeError, struct.error) as error:
         raise UserError(f"its debug information is damaged: {error}") from error
@@ -55,7 +55,7 @@ def _rows(dwarf: DWARFInfo) -> Iterator[Row]:
         names = dict[int, str]()
         for entry in program.get_entries():
             state = entry.state
-            # Code that the linker has dropped is left at 0.
+            # Code that the linker has dropped stays at address 0.
             if (
                 state is None
                 or state.end_sequence

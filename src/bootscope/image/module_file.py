@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of kernel modules: packed or not, with the signature that the kernel's build appends or without."""
+"""Files of kernel modules: compressed or not, with or without the signature that the kernel's build
+appends."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from bootscope.readers.unpack import Budget
 
 _MARK = b"~Module signature appended~\n"
 _HEAD = struct.Struct(">8xI")
-"""struct module_signature of the kernel, of which the last field is the length of the signature."""
+"""The kernel's struct module_signature, whose last field is the length of the signature."""
 
 
 def unpacked(name: str, data: bytes) -> bytes:
-    """A module as the kernel's linker made it, with its signature.
+    """A module as linked by the kernel's build, with its signature.
 
     Raises UserError for a damaged file.
     """
@@ -26,7 +27,7 @@ def unpacked(name: str, data: bytes) -> bytes:
 
 
 def unsigned(name: str, data: bytes) -> bytes:
-    """The same without the signature, as it is where there is none. Raises UserError for a damaged file."""
+    """The same without the signature, if there is one. Raises UserError for a damaged file."""
     plain = unpacked(name, data)
     if not plain.endswith(_MARK):
         return plain

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed parts of kernels and images: which compression it is, and what it unpacks to, within bounds.
+"""Compressed parts of kernels and images: their compression, and their unpacked data, up to a limit.
 
-What Python's library unpacks is unpacked by it; lz4 and lzop by the programs of that name, since each would
-be slow in Python. Their input is a numbered file of ours, their output is read up to the bound."""
+Formats of Python's library are unpacked by it; lz4 and lzop by the programs of that name, since both would be
+slow in Python. The programs read a numbered file of ours, and their output is read up to the limit.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +27,20 @@ PACKED = (
     rb"\x1f\x8b\x08|\xfd7zXZ\x00|\x28\xb5\x2f\xfd|BZh[1-9]1AY&SY|\x02\x21\x4c\x18|\x04\x22\x4d\x18|\x89LZO\x00"
     rb"|\x5d\x00\x00[\x00-\x80]"
 )
-"""The beginnings of all of them, as a pattern."""
+"""The magics of all of them, as a pattern."""
 _LZMA_HEAD, _LZMA_MEMORY = 13, 256 << 20
 _CHUNK = 1 << 20
 _TIMEOUT_S = 120
 
 
 def kind(data: bytes) -> str:
-    """`gzip`, `xz`, `bzip2`, `zstd`, `lz4`, `lzo` or `lzma` for data that begin so; else the empty string."""
+    """`gzip`, `xz`, `bzip2`, `zstd`, `lz4`, `lzo` or `lzma`, by the first bytes; empty for other data."""
     found = compression(data) or next((name for magic, name in _MAGICS if data.startswith(magic)), "")
     return found or (LZMA if _is_lzma(data) else "")
 
 
 def _is_lzma(data: bytes) -> bool:
-    """A format without a magic: five bytes of properties, of which all tools write the same, and the size."""
+    """A format without a magic: five bytes of properties, which are the same from all tools, and the size."""
     if len(data) < _LZMA_HEAD or data[0] != 0x5D:
         return False
     dictionary, size = int.from_bytes(data[1:5], "little"), int.from_bytes(data[5:13], "little")
@@ -48,9 +49,9 @@ def _is_lzma(data: bytes) -> bool:
 
 
 def unpacked(name: str, data: bytes, budget: Budget) -> bytes:
-    """What compressed data hold, as far as they are whole; other data as they are.
+    """The content of compressed data, up to any damage; other data unchanged.
 
-    Raises UserError for what unpacks to more than the budget has, ToolError where a program is missing.
+    Raises UserError for more than the budget allows, ToolError where a program is missing.
     """
     found = kind(data)
     if found == LZMA:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pointers that a relocatable kernel fills in as it starts: the table of them in an uncompressed image.
+"""Pointers that a relocatable kernel fills in at its start: their table in an uncompressed image.
 
 Kernels of arm64 and riscv64 are linked with `-z notext -shared` or `-pie`, so that KASLR can move them. Words
 that hold an address may be 0 in the image then, and the table has their values (ELF, `Elf64_Rela`: place,
 kind, value; the kinds R_AARCH64_RELATIVE and R_RISCV_RELATIVE, of the psABIs of both). Nothing in an image
-points to the table: it is found by its form."""
+points to the table: it is found by its structure.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 _RELATIVE = re.compile(rb"(?=[\x03][\x00\x04]\x00{6})", re.DOTALL)
-"""1027 and 3, as words of 64 bits."""
+"""1027 and 3, as 64-bit words."""
 _ENTRY = struct.Struct("<QQQ")
 _FEWEST, _MOST = 64, 4_000_000
 _PAGE_BYTES = 0x1000
@@ -23,15 +24,15 @@ _SAMPLES = 400
 
 @dataclass(frozen=True)
 class Relocations:
-    """Place in the image, in bytes from its beginning -> the address that goes there; and the address that
-    the first byte of the image is linked to."""
+    """Offset in the image, in bytes -> the address that goes there; and the link address of the image's first
+    byte."""
 
     values: dict[int, int]
     base: int
 
 
 def read(image: bytes) -> Relocations | None:
-    """The table of an uncompressed little-endian kernel of 64 bits; None where there is none."""
+    """The table of an uncompressed little-endian 64-bit kernel; None where there is none."""
     for match in _RELATIVE.finditer(image):
         start = match.start() - 8
         kind = image[start + 8 : start + 16]
@@ -45,8 +46,7 @@ def read(image: bytes) -> Relocations | None:
 
 
 def _run(image: bytes, start: int, kind: bytes) -> list[tuple[int, int]]:
-    """The (place, value) of entries that follow each other; those of other kinds between them are left
-    out."""
+    """(place, value) of consecutive entries; entries of other kinds between them are skipped."""
     found, strange = [], 0
     for at in range(start, min(len(image) - _ENTRY.size, start + _MOST * _ENTRY.size), _ENTRY.size):
         place, _, value = _ENTRY.unpack_from(image, at)
@@ -59,8 +59,8 @@ def _run(image: bytes, start: int, kind: bytes) -> list[tuple[int, int]]:
 
 
 def _base(image: bytes, entries: list[tuple[int, int]]) -> int:
-    """The address of the first byte: the page at which all places lie in the image and most hold 0 or what
-    they are to hold. 0 where none does."""
+    """The link address of the first byte: the page with which all places are in the image, and most contain 0
+    or their value. 0 where none fits."""
     places = [place for place, _ in entries]
     low, high = max(places) + 8 - len(image), min(places)
     sample = entries[:: max(1, len(entries) // _SAMPLES)]

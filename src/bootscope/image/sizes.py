@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What takes how many bytes in a program: its sections and its symbols."""
+"""The sizes of a program's sections and symbols."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SYMBOL = {32: struct.Struct("<IIIBBH"), 64: struct.Struct("<IBBHQQ")}
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """A section or a symbol. `in_image`: it is in the file, not only cleared memory. `section`: that
-    a symbol is of; `kind`: code or data."""
+    """A section or a symbol. `in_image`: it is in the file, not only zeroed memory. `section`: a symbol's
+    section; `kind`: code or data."""
 
     name: str
     address: int
@@ -32,9 +32,9 @@ class Sized:
 
 
 def sizes(data: bytes) -> tuple[list[Sized], list[Sized]]:
-    """(sections, symbols) of an ELF file that take memory, by address. Names of one place count once.
+    """(sections, symbols) of an ELF file that occupy memory, by address. Names for the same place count once.
 
-    Raises UserError for what is no ELF file, or a damaged one.
+    Raises UserError for anything but an ELF file, or a damaged one.
     """
     try:
         elf = ELFFile(io.BytesIO(data))
@@ -57,7 +57,7 @@ def _address(one: Sized) -> int:
 def _symbols(
     table: SymbolTableSection, sections: dict[int, Sized], bits: int
 ) -> dict[tuple[int, int], Sized]:
-    """(address, bytes) -> symbol. Read as the raw table: a kernel has more than 100,000."""
+    """(address, bytes) -> symbol. Reads the raw table: a kernel has more than 100,000 symbols."""
     names, found = table.stringtable.data(), dict[tuple[int, int], Sized]()
     for entry in _SYMBOL[bits].iter_unpack(table.data()):
         if bits == 64:

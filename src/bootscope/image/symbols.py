@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbol tables: text as `nm -n` and the kernel's System.map write it."""
+"""Symbol tables as text, in the format of `nm -n` and the kernel's System.map."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from functools import cached_property
 
 from bootscope.arch.model import Architecture
 
-# A line of code, without the marks that compilers and assemblers leave.
+# A line for code, except marks of compilers and assemblers.
 _CODE = re.compile(r"^([0-9a-f]+) [tTwW] (?!\$|\.L|__compound_literal)(\S+)$", re.M)
 
 
 class Symbols:
-    """The functions of one program, to be found by name or by address."""
+    """The functions of one program, by name or by address."""
 
     def __init__(self, pairs: Iterable[tuple[int, str]]) -> None:
         table = sorted(pairs)
@@ -27,9 +27,9 @@ class Symbols:
 
     @classmethod
     def parse(cls, text: str, arch: Architecture) -> Symbols:
-        """From the text of a symbol table; lines that are none are left out.
+        """From the text of a symbol table; other lines are ignored.
 
-        The bit that marks the second instruction set is no part of an address.
+        The bit that marks the second instruction set is removed from addresses.
         """
         # One pass in the regex engine: a kernel's table has more than 100,000 lines.
         mask = ~arch.mode_bit
@@ -38,7 +38,7 @@ class Symbols:
 
     @classmethod
     def of_functions(cls, functions: Iterable[tuple[int, int, str]]) -> Symbols:
-        """From (address, bytes, name): what lies between two functions has no name."""
+        """From (address, bytes, name): the gaps between functions have no name."""
         found = sorted(functions)
         begun = {address for address, _, _ in found}
         ends = {address + size for address, size, _ in found} - begun
@@ -49,8 +49,8 @@ class Symbols:
         return next((self._by_name[name] for name in names if name in self._by_name), None)
 
     def spans(self, name: str) -> list[tuple[int, int]]:
-        """(first address, first behind it) of the functions of that name, or of parts that a compiler made
-        of it, which have a dot behind it."""
+        """(first address, first behind it) of the functions of that name, and of the parts that a compiler
+        made of it, which have a dot behind the name."""
         return self._spans.get(name, [])
 
     @cached_property
@@ -63,7 +63,7 @@ class Symbols:
         return found
 
     def name_at(self, address: int) -> str | None:
-        """The function that `address` lies in, or None before the first and far behind the last."""
+        """The function that contains `address`; None before the first and far behind the last."""
         at = bisect_right(self._addresses, address) - 1
         if at < 0 or (at + 1 == len(self._addresses) and address - self._addresses[at] > 1 << 16):
             return None

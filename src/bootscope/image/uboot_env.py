@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot's environment: the one that a program starts with, and a stored one that takes its place."""
+"""U-Boot's environment: the default one in a program, and a stored one that replaces it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CRC_BYTES = 4
 
 
 def default_environment(program: bytes) -> dict[str, str]:
-    """The environment that a U-Boot program starts with, out of its file; empty where it is not found."""
+    """The default environment in the file of a U-Boot program; empty where it is not found."""
     at = program.find(b"\0bootcmd=")
     if at < 0:
         return {}
-    # It is a row of texts; bootcmd stands near its beginning.
+    # It is a sequence of texts; bootcmd is near its beginning.
     begin = max(0, program.rfind(b"\0\0", 0, at))
     found = _VARIABLES.search(program, begin, begin + _SEARCHED_BYTES)
     lines = found[0].split(b"\0") if found else []
@@ -29,10 +29,10 @@ def default_environment(program: bytes) -> dict[str, str]:
 
 
 def stored(variables: Mapping[str, str], size_bytes: int) -> bytes:
-    """An environment as U-Boot reads it back from storage, without a second copy: a CRC-32 over the rest,
-    texts ended by a 0, all of it `size_bytes` (CONFIG_ENV_SIZE) long.
+    """An environment in the form that U-Boot reads from storage, without a second copy: a CRC-32 over the
+    rest, texts terminated by 0, `size_bytes` (CONFIG_ENV_SIZE) in total.
 
-    Raises UserError for a name that cannot be one, and where they do not fit.
+    Raises UserError for an invalid name, and where the variables do not fit.
     """
     wrong = next((n for n, v in variables.items() if not _NAME.fullmatch(n) or "\0" in v), None)
     if wrong is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel image as others ship it, made into what a build would have left: an ELF program with symbols.
+"""A distributed kernel image, converted to what a build would have left: an ELF program with symbols.
 
-What packages hold is packed and has no symbols beside it. The names come from the image's own table
-(:mod:`bootscope.image.kallsyms`), the address it is linked to from the code itself, or from its header where
-what was packed is an ELF program.
+Kernels in packages are compressed, without symbols beside them. The names come from the image's own table
+(:mod:`bootscope.image.kallsyms`), the link address from the code itself, or from the header of an ELF
+program.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bootscope.image.kallsyms import Symbol
 from bootscope.readers.unpack import Budget, decompressed
 
 MOST_BYTES = 256 << 20
-"""Of an unpacked kernel."""
+"""Limit for an unpacked kernel."""
 _SMALLEST_KERNEL_BYTES = 256 << 10
 _PACKED = re.compile(rb"\x1f\x8b\x08|\xfd7zXZ\x00|\x28\xb5\x2f\xfd")
 _MOST_STARTS = 64
@@ -37,9 +37,9 @@ _LEAST_SHARE, _LEAD = 0.3, 2
 
 
 def unpacked(image: bytes) -> bytes:
-    """The uncompressed kernel in a zImage or a compressed one; an uncompressed one as it is.
+    """The uncompressed kernel in a zImage or a compressed one; an uncompressed one unchanged.
 
-    Raises UserError when there is no kernel in it, or it unpacks to more than MOST_BYTES.
+    Raises UserError when it contains no kernel, or one that unpacks to more than MOST_BYTES.
     """
     if _VERSION.search(image):
         return image
@@ -53,14 +53,14 @@ def unpacked(image: bytes) -> bytes:
 
 
 def version(kernel: bytes) -> str:
-    """The version of an uncompressed kernel, as in `6.12.9-amd64`; empty where it names none."""
+    """The version of an uncompressed kernel, as in `6.12.9-amd64`; empty where it contains none."""
     found = _VERSION.search(kernel)
     return found[1].decode("ascii", "replace") if found else ""
 
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """A kernel as it lies in memory: where its first byte and its first instruction are linked to."""
+    """A kernel as in memory: the link addresses of its first byte and of its first instruction."""
 
     data: bytes
     base: int
@@ -68,9 +68,9 @@ class LaidOut:
 
 
 def laid_out(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -> LaidOut:
-    """An uncompressed kernel, flat or an ELF program, as it lies in memory.
+    """An uncompressed kernel, flat or an ELF program, as in memory.
 
-    Raises UserError where the addresses cannot be told, or the program's parts lie too far from each other.
+    Raises UserError where the addresses cannot be determined, or the program's segments are too far apart.
     """
     if not kernel.startswith(b"\x7fELF"):
         base = base_address(kernel, symbols, arch)
@@ -94,15 +94,15 @@ def laid_out(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -> La
     memory = bytearray(size)
     for start, _, data in parts:
         memory[start - base : start - base + len(data)] = data
-    # It is entered where it lies before its MMU has its addresses.
+    # It is entered at its physical address, before its MMU is on.
     return LaidOut(bytes(memory).rstrip(b"\0"), base, base + entry - physical)
 
 
 def base_address(kernel: bytes, symbols: Sequence[Symbol], arch: Architecture) -> int:
-    """The address that the first byte of an uncompressed kernel is linked to.
+    """The link address of an uncompressed kernel's first byte.
 
-    The table of symbols does not say it. At the right one, what the table calls functions begins as functions
-    do; at no other one more than a few do. Raises UserError when no address stands out.
+    The symbol table does not contain it. At the right one, the table's functions begin with function
+    prologues; at any other one only a few do. Raises UserError when no address stands out.
     """
     code = [s.address for s in symbols if s.kind in "tT"]
     step = max(1, len(code) // _SAMPLES)
@@ -128,7 +128,7 @@ def _like_functions(kernel: bytes, addresses: Sequence[int], base: int, arch: Ar
 
 @dataclass(frozen=True)
 class _Form:
-    """How an ELF file of so many bits is written."""
+    """The format of an ELF file with 32 or 64 bits."""
 
     header: Struct
     section: Struct
@@ -136,7 +136,7 @@ class _Form:
     number: int
 
     def symbol(self, name: int, value: int, size: int, info: int, section: int) -> bytes:
-        """An entry of the table of symbols; its members have another order in 64 bits."""
+        """An entry of the symbol table; the order of its fields is different with 64 bits."""
         values = (value, size, info, 0, section) if self.number == 1 else (info, 0, section, value, size)
         return self.entry.pack(name, *values)
 
@@ -155,10 +155,10 @@ _TEXT = 1
 def elf(
     kernel: bytes, base: int, symbols: Sequence[Symbol], arch: Architecture, entry: int | None = None
 ) -> bytes:
-    """An ELF program: the kernel as one section at `base`, and its functions with their sizes. It begins at
-    `entry`, or with its first byte.
+    """An ELF program: the kernel as one section at `base`, and its functions with their sizes. Its entry is
+    `entry`, or the first byte.
 
-    A function ends where the next one begins, so what aligns that counts as its own.
+    A function ends where the next one begins, so padding counts as part of it.
     """
     form = _FORMS[arch.bits]
     names, strings = _string_table([s.name for s in symbols])
@@ -190,7 +190,7 @@ def elf(
 
 
 def _string_table(names: Sequence[str]) -> tuple[list[int], bytes]:
-    """(where each name begins, the table)."""
+    """(the offset of each name, the table)."""
     texts = [name.encode() + b"\0" for name in names]
     *places, _ = accumulate(map(len, texts), initial=1)
     return places, b"\0" + b"".join(texts)

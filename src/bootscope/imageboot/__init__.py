@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Booting images that are built already: what the board is given of them, what is watched, how it ends."""
+"""Booting prebuilt images: what the board gets of them, what is watched, how the boot ends."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to do about a boot of an image that did not come to its end: by what was seen."""
+"""Advice for a boot of an image that did not reach its end, by what was observed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LAST_LINES = 12
 _NETWORK = re.compile(
     r"BOOTP broadcast|TFTP from server|DHCP client|Waiting for (?:PHY|Ethernet)|PXE|^No ethernet found"
 )
-"""The last of them is what a boot loader answers to a command for the network."""
+"""The last one is a boot loader's answer to a network command."""
 _NO_ROOT = re.compile(
     r"Unable to mount root fs|Cannot open root device|Waiting for root device|Gave up waiting for root|"
     r"ALERT! .{1,120} does not exist"
@@ -32,8 +32,8 @@ _PROMPT = re.compile(console.PROMPT)
 
 @dataclass(frozen=True)
 class _Seen:
-    """Of a boot: the texts of its console, the phase that it ended in, the hooks that were reached, and what
-    the kernel's panic said."""
+    """Observations of a boot: the texts on its console, the phase that it ended in, the hooks that were
+    reached, and the message of the kernel's panic."""
 
     lines: list[str]
     phase: str
@@ -42,7 +42,7 @@ class _Seen:
 
     @property
     def end(self) -> list[str]:
-        """Its last words."""
+        """Its last lines."""
         return [line for line in self.lines if line.strip()][-_LAST_LINES:]
 
     def says(self, pattern: re.Pattern[str], *, last: bool = False) -> bool:
@@ -50,7 +50,7 @@ class _Seen:
 
 
 def of_boot(run: RunInfo, boot: StoredBoot) -> list[str]:
-    """What to do, in words; nothing for a boot that came to its end."""
+    """Advice in words; none for a boot that reached its end."""
     seen = _seen(run, boot)
     told = [*_of_kaslr(run, seen), *_of_interface(seen)]
     if boot.info.complete:
@@ -85,7 +85,7 @@ def _of_kaslr(run: RunInfo, seen: _Seen) -> Iterator[str]:
 
 
 def _of_interface(seen: _Seen) -> Iterator[str]:
-    """A system that waits for what no board here has, as Buildroot's do with BR2_SYSTEM_DHCP."""
+    """A system that waits for a device that no board here has, as Buildroot's do with BR2_SYSTEM_DHCP."""
     names = dict.fromkeys(m[1] for line in seen.lines if (m := _INTERFACE.search(line)))
     if names:
         yield (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ids of what an image holds: they follow from its content, and not from where or how it is stored."""
+"""Ids of an image's parts: hashes of their content, independent of where and how it is stored."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def of_bytes(data: bytes) -> str:
 
 
 def of_file(path: Path) -> str:
-    """A hash of a file's size and of those blocks that are not zeros, with their places: a file with holes
-    has that of the same file without, and is read where there are data alone."""
+    """A hash of a file's size and of its blocks that are not zero, with their offsets: the same with and
+    without holes; holes are not read."""
     digest = hashlib.sha256()
     with path.open("rb") as opened:
         descriptor = opened.fileno()
@@ -38,10 +38,11 @@ def of_file(path: Path) -> str:
 
 
 def _data(descriptor: int, at: int, size: int) -> int:
-    """Where the next data of a file begin, rounded down to a block; its size where there are none."""
+    """The offset of the next data of a file, rounded down to a block; the file's size where there are
+    none."""
     try:
         return max(at, os.lseek(descriptor, at, os.SEEK_DATA) // _BLOCK * _BLOCK) if at < size else size
     except OSError as error:
         if error.errno == errno.ENXIO:
             return size
-        return at  # a file system that does not know holes
+        return at  # a file system without support for holes

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as recording takes it: its kernel with symbols, the layout of structures, what is kept of it."""
+"""An image in the form that recording takes: its kernel with symbols, the layout of structures, what is kept
+of it."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ def subject(
     layout: Mapping[str, int],
     below: Built | None = None,
 ) -> Subject:
-    """What is recorded of an image; `layout`: where its kernel's structures have their members; `below`: the
-    firmware in its boot."""
+    """The subject of a recording; `layout`: offsets of members in its kernel's structures; `below`: the
+    firmware that boots it."""
     code, table = _code(got, board)
     handed = board.boot_loader.by_emulator
     parts = tuple(_parts(got, below, handed))
@@ -69,12 +70,12 @@ def _code(got: Given, board: Board) -> tuple[bytes, bytes]:
 
 
 def _has_units(image: Image) -> bool:
-    """Whether the root file system is started by systemd."""
+    """Whether the root file system's init is systemd."""
     return any("systemd" in root.init for root in image.understood.roots)
 
 
 def unseen(made: Subject, got: Given, why_no_layout: str) -> list[str]:
-    """What views cannot know of a boot, and why."""
+    """What views cannot show of a boot, and why."""
     if not made.programs.kernel.functions:
         why = got.kernel.symbols.note or "it contains none"
         return [
@@ -87,7 +88,7 @@ def unseen(made: Subject, got: Given, why_no_layout: str) -> list[str]:
 
 
 def _parts(got: Given, below: Built | None, handed: bool) -> Iterator[Part]:
-    """What boots, by content; `handed`: the emulator puts the kernel into memory."""
+    """What boots, by content; `handed`: the emulator loads the kernel into memory."""
     if below:
         size = below.flash.stat().st_size
         yield Part(name="firmware/flash", step_id=below.content, sha256=below.content, size_bytes=size)
@@ -120,14 +121,14 @@ def _facts(image: Image, got: Given, watched: Watched, name: str, at_load: bool)
 
 
 def _on_card(got: Given) -> Iterator[Extent]:
-    """Where the files lie that a boot loader reads."""
+    """Where on the card the files are that a boot loader reads."""
     for name, data in (("kernel", got.file), ("initramfs", got.initramfs)):
         if got.card and data:
             yield from located.extents(_EXTENTS_OF[name], data, got.card)
 
 
 def _partitions(image: Image, size: int) -> tuple[Extent, ...]:
-    """What lies where on a card of `size` bytes, by the table of partitions; without one it is the root."""
+    """The layout of a card of `size` bytes, by its partition table; without one it is the root."""
     found = []
     for area in image.understood.areas:
         part = area.partition

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The board's own firmware for images: built once, with a boot loader that looks for what is on the card."""
+"""The board's own firmware for images: built once, with a boot loader that searches the card."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _CARD, _BELOW, _CONFIG = "card", "kernel", "config"
 
 @dataclass(frozen=True)
 class Built:
-    """Firmware: `flash` is the image of the memory that the board begins in, `content` its id, `code` its
-    programs by name, `kept` files by the names in capture.objects, `steps` what of the cache is in use."""
+    """Firmware: `flash` is the image of the memory that the board starts from, `content` its id, `code` its
+    programs by name, `kept` files by the names in capture.objects, `steps` its entries in the cache."""
 
     flash: Path
     content: str
@@ -41,7 +41,7 @@ class Built:
 
 
 def boards() -> list[str]:
-    """The boards that have firmware which boots a card."""
+    """The boards with firmware that boots a card."""
     return list(_described(_CARD))
 
 
@@ -51,7 +51,7 @@ def _described(what: str) -> dict[str, dict[str, object]]:
 
 
 def below(board: Board, runner: Runner) -> Built | None:
-    """What a kernel that the emulator starts needs before it on a board: OpenSBI, a BIOS; None for nothing.
+    """What a board needs before a kernel that the emulator starts: OpenSBI, a BIOS; None for nothing.
 
     Raises ToolError when it cannot be built.
     """
@@ -60,7 +60,7 @@ def below(board: Board, runner: Runner) -> Built | None:
 
 
 def _alone(described: Mapping[str, object], board: Board, runner: Runner) -> Built:
-    """Firmware that no boot loader of ours is a part of."""
+    """Firmware without a boot loader of ours."""
     loaded = load_system(str(described["system"]))
     system, source = loaded.system, FIRMWARE
     found, facts = _sources(loaded, (source,), runner)
@@ -77,9 +77,9 @@ def _alone(described: Mapping[str, object], board: Board, runner: Runner) -> Bui
 
 
 def built(board: Board, runner: Runner) -> Built:
-    """The firmware of a board, built where the cache does not have it.
+    """The firmware of a board, built unless it is in the cache.
 
-    Raises UserError for a board without, ToolError when it cannot be built.
+    Raises UserError for a board without firmware, ToolError when it cannot be built.
     """
     described = _described(_CARD).get(parted(board.name)[0])
     if described is None:
@@ -102,7 +102,7 @@ def built(board: Board, runner: Runner) -> Built:
 
 
 def _built(results: Mapping[str, Path], image: str, facts: Mapping[str, SourceFact], board: Board) -> Built:
-    """What the steps made; programs that come without symbols have no code that is known."""
+    """The results of the steps as firmware; programs without symbols have no known code."""
     loader = board.boot_loader
     made = {p: results[loader.tree_of(p)] for p in loader.programs if loader.tree_of(p) in results}
     kept = {p.code: folder / p.code_file for p, folder in made.items()}
@@ -122,7 +122,7 @@ def _built(results: Mapping[str, Path], image: str, facts: Mapping[str, SourceFa
 
 
 def _known(board: Board) -> FirmwareKind:
-    """What is known of the program below its boot loader."""
+    """The facts about the program below its boot loader."""
     known = board.boot_loader.firmware
     assert known
     return known
@@ -137,7 +137,7 @@ def _configured(system: System, config: object) -> System:
 def _sources(
     loaded: LoadedSystem, names: Iterable[str], runner: Runner
 ) -> tuple[dict[str, Resolved], dict[str, SourceFact]]:
-    """Sources of a system by name, and where they are from."""
+    """Sources of a system by name, and their origins."""
     wanted = [Wanted(name, loaded.system.sources[name], loaded.path.parent) for name in names]
     found = fetch_all(wanted, runner.cache, runner.progress)
     facts = {n: SourceFact(version=s.version, origin=s.origin, sha256=s.sha256) for n, s in found.items()}
@@ -145,7 +145,7 @@ def _sources(
 
 
 def _results(steps: Iterable[Step], runner: Runner) -> dict[str, Path]:
-    """What each step made, by its name."""
+    """The result of each step, by the step's name."""
     ids: dict[str, str] = {}
     results: dict[str, Path] = {}
     for step in steps:

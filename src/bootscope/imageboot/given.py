@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the board is given of an image: kernel, initramfs, command line, card; and what is told of that."""
+"""What the board gets of an image: kernel, initramfs, command line, card; and what to report about that."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ _MOST_WORDS_BYTES = 2000
 
 @dataclass(frozen=True)
 class Given:
-    """Of an image: `file` is the kernel as it lies there, `program` the uncompressed one, `initramfs` empty
-    for none, `card` the raw image of one or None. `notes`: what a person should know of how this boot differs
-    from the one on a product."""
+    """Parts of an image: `file` is the kernel as stored, `program` the uncompressed one, `initramfs` empty
+    for none, `card` the raw image of one or None. `notes`: differences of this boot from one on a product."""
 
     kernel: Kernel
     file: bytes = field(repr=False)
@@ -54,11 +53,10 @@ def of_image(
     *,
     as_file: bool = False,
 ) -> Given:
-    """What a board that starts the kernel itself is given; `append` are words for the kernel's command line,
-    `instead` a whole one in the place of the image's; `as_file`: it is given the kernel's file, which unpacks
-    itself.
+    """The parts for a board that starts the kernel itself; `append` are words for the kernel's command line,
+    `instead` replaces the image's; `as_file`: it gets the kernel's file, which unpacks itself.
 
-    Raises UserError where the image cannot boot there, with what was seen.
+    Raises UserError where the image cannot boot there, with the evidence.
     """
     known = image.understood
     file, kernel, opened, symbols = _kernel(image, board)
@@ -97,8 +95,8 @@ def of_image(
 
 
 def of_disk(image: Image, board: Board) -> Given:
-    """What a board that boots a card has of a disk image. Raises UserError as :func:`of_image` does, and for
-    an image that is none of a disk."""
+    """The parts of a disk image, for a board that boots a card. Raises UserError as :func:`of_image` does,
+    and for an image that is not of a disk."""
     known = image.understood
     if image.disk is None:
         raise UserError(
@@ -128,7 +126,7 @@ def of_disk(image: Image, board: Board) -> Given:
 
 
 def _kernel(image: Image, board: Board) -> tuple[bytes, Kernel, KernelFile, list[Symbol]]:
-    """(its file, what is known of it, unpacked, symbols) of the kernel that boots."""
+    """(file, record, unpacked file, symbols) of the kernel that boots."""
     check_architecture(image.understood, board)
     found, opened = image.kernel(), image.opened_kernel()
     if found is None or opened is None:
@@ -153,7 +151,7 @@ def _tree_words(image: Image) -> list[str]:
 
 
 def check_architecture(known: Understood, board: Board) -> None:
-    """Raises UserError for an image that is for another architecture than the board."""
+    """Raises UserError for an image for another architecture than the board's."""
     if known.architecture and known.architecture != board.architecture:
         fitting = [name for name in board_names() if load_board(name).architecture == known.architecture]
         raise UserError(
@@ -195,8 +193,8 @@ def _early_words(image: Image, early: bytes) -> str:
 
 
 def _card(image: Image, folder: Path, disk: str) -> tuple[Path | None, str, list[str]]:
-    """(the raw image of a card, words for the command line that name the root on it, what is told); `disk`:
-    what Linux calls it."""
+    """(the raw image of a card, words for the command line that name the root on it, what to report); `disk`:
+    Linux's name for the card."""
     if image.disk:
         return image.disk, "", [f"card: the disk image, as {disk}"]
     source = _root_source(image)
@@ -217,7 +215,8 @@ def _root_source(image: Image) -> RootSource | None:
 
 
 def _device_tree(image: Image, board: Board) -> bytes:
-    """For a board whose device tree the emulator does not make. Raises UserError where the image has none."""
+    """The device tree, for a board whose device tree the emulator does not make. Raises UserError where the
+    image has none."""
     if not isinstance(board.direct, Direct) or not board.direct.device_tree:
         return b""
     place = image.chosen().device_tree
@@ -230,13 +229,13 @@ def _device_tree(image: Image, board: Board) -> bytes:
 
 
 def _fixed(kernel: Kernel, board: Board, append: str) -> str:
-    """The word that keeps a kernel where its symbols say; empty where it stays there."""
+    """The word that keeps a kernel at the addresses of its symbols; empty where it does not move."""
     moves = board.arch.kernel.moves_unseeded and kernel.kaslr is not False
     return "nokaslr" if moves and "nokaslr" not in f"{kernel.command_line} {append}".split() else ""
 
 
 def _command_line(known: Understood, root_words: str, append: str) -> tuple[str, str]:
-    """(all words, those that were added). Raises UserError for more than a kernel takes."""
+    """(all words, the added ones). Raises UserError for more than a kernel takes."""
     added = " ".join(
         part
         for part in ("" if _ROOT.search(f"{known.command_line} {append}") else root_words, append)
@@ -247,8 +246,8 @@ def _command_line(known: Understood, root_words: str, append: str) -> tuple[str,
 
 
 def _without_repeated_consoles(words: str, added: str) -> str:
-    """The image's words, without consoles that are added with other options: of two of a name, Linux takes
-    the options of the first. Source: Linux kernel/printk/printk.c, __add_preferred_console."""
+    """The image's words without the consoles that are added with other options: of two with the same name,
+    Linux takes the first one's options. Source: Linux kernel/printk/printk.c, __add_preferred_console."""
     names = set(_CONSOLE.findall(added))
     if not names or '"' in words:
         return words
@@ -256,7 +255,7 @@ def _without_repeated_consoles(words: str, added: str) -> str:
 
 
 def _taken(words: str) -> str:
-    """A command line. Raises UserError for more than a kernel takes."""
+    """The command line. Raises UserError for more than a kernel takes."""
     if len(words.encode()) > _MOST_WORDS_BYTES or not words.isprintable():
         raise UserError(
             f"the command line ({len(words.encode()):,} bytes) is too long, or has unprintable characters",
@@ -266,7 +265,7 @@ def _taken(words: str) -> str:
 
 
 def _cut(words: str) -> str:
-    """Of a menu, without what the boot loader alone reads."""
+    """A menu's command line, without the words that only the boot loader reads."""
     return (
         " ".join(word for word in words.split() if not word.startswith("initrd="))
         if '"' not in words

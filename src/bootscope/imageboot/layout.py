@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a kernel's structures have the members that views need: from its BTF, else from what it was built in.
+"""Offsets of the members that views need in a kernel's structures: from its BTF, else from its build folder.
 
 Nothing of a build is run: its headers are compiled by bootscope's own compiler for the architecture.
 """
@@ -25,7 +25,7 @@ _WANTED = {**STRUCTS, **SOCKETS, **watching.STRUCTS}
 
 
 def of_kernel(got: Given, board: Board, runner: Runner) -> tuple[dict[str, int], str]:
-    """(`structure.member` -> where it begins, in bytes; why there is none, empty where there are)."""
+    """(`structure.member` -> offset in bytes; why there are none, empty where there are some)."""
     types = btf.read(got.program)
     if types:
         found = types.offsets(f"{struct}.{name}" for struct, names in _WANTED.items() for name in names)
@@ -41,7 +41,7 @@ def of_kernel(got: Given, board: Board, runner: Runner) -> tuple[dict[str, int],
 
 
 def _built_in(got: Given) -> Path | None:
-    """The folder that a kernel was built in, where its vmlinux was found there; None where that is gone."""
+    """The build folder of a kernel whose vmlinux was found there; None where the folder is incomplete."""
     told = got.kernel.symbols
     if told.source != VMLINUX or not got.kernel.build_id:
         return None

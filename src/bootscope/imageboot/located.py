@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where on a card a file lies, whatever file system it is in: found by its content."""
+"""Where a file is on a card, whatever the file system: found by its content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PIECE, _MOST_RUNS, _SAMPLE = 4096, 200, 4096
 
 
 def extents(name: str, data: bytes, disk: Path) -> tuple[Extent, ...]:
-    """The stretches of a disk that hold some data, called `name`; none where they are not found as they are.
+    """The extents of a disk that hold some data, called `name`; none where the data are not found unchanged.
 
-    Zeros are passed over: they are everywhere.
+    Zeros are skipped: they occur everywhere.
     """
     if len(data) < _PIECE or not disk.stat().st_size:
         return ()
@@ -28,7 +28,7 @@ def extents(name: str, data: bytes, disk: Path) -> tuple[Extent, ...]:
 
 
 def _runs(data: bytes, whole: mmap.mmap) -> Iterator[tuple[int, int]]:
-    """(place on the disk, bytes) of pieces of data in their order."""
+    """(offset on the disk, bytes) of consecutive pieces of the data."""
     at = place = 0
     for _ in range(_MOST_RUNS):
         while at < len(data) and not data[at : at + _PIECE].strip(b"\0"):
@@ -44,7 +44,7 @@ def _runs(data: bytes, whole: mmap.mmap) -> Iterator[tuple[int, int]]:
 
 
 def _found(sample: bytes, whole: mmap.mmap, place: int) -> int:
-    """Where a sample lies on a border of sectors: behind a place, or else anywhere; -1 for nowhere."""
+    """The sector-aligned offset of a sample: from a place on, or else anywhere; -1 if it is not found."""
     for start in (place, 0):
         found = whole.find(sample, start)
         while found >= 0 and found % SECTOR_BYTES:
@@ -55,7 +55,7 @@ def _found(sample: bytes, whole: mmap.mmap, place: int) -> int:
 
 
 def _same(data: bytes, at: int, whole: mmap.mmap, place: int) -> int:
-    """How many bytes are the same, in whole pieces."""
+    """How many bytes are equal, in whole pieces."""
     count = 0
     while at + count < len(data):
         part = data[at + count : at + count + _PIECE]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A card for an image of any size: a qcow2 file of ours with the user's file behind it, which is only read.
+"""A card for an image of any size: a qcow2 file of ours, backed by the user's file, which is only read.
 
-QEMU takes cards of certain sizes alone. What the overlay has beyond the image reads as zeros.
-Source: QEMU docs/interop/qcow2.txt.
+QEMU accepts cards of certain sizes only. Beyond the image, the overlay reads as zeros. Source: QEMU
+docs/interop/qcow2.txt.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINK = "card.raw"
 
 
 def card_bytes(image_bytes: int) -> int:
-    """The size of the card that an image is put on. Raises UserError where no card is so large."""
+    """The size of the card for an image. Raises UserError where no card is large enough."""
     wanted = sd_card.size_for(image_bytes)
     if wanted > sd_card.MOST_BYTES:
         raise UserError(
@@ -39,15 +39,15 @@ def card_bytes(image_bytes: int) -> int:
 
 
 def over(image: Path, folder: Path) -> tuple[Path, str]:
-    """(file, what QEMU calls its form) of a card with the content of an image; `folder` is one of ours.
+    """(file, QEMU's name for its format) of a card with the content of an image; `folder` is one of ours.
 
-    Raises UserError where no card is so large.
+    Raises UserError where no card is large enough.
     """
     image_bytes = image.stat().st_size
     wanted = card_bytes(image_bytes)
     if wanted == image_bytes:
         return image, "raw"
-    # The name in the header is short whatever the user's is.
+    # The name in the header is short, however long the user's is.
     link = folder / _LINK
     link.symlink_to(image.resolve())
     path = folder / "card.qcow2"
@@ -56,7 +56,8 @@ def over(image: Path, folder: Path) -> tuple[Path, str]:
 
 
 def _empty(card: int, behind: Path) -> bytes:
-    """A qcow2 image without a cluster of its own: header, table of references, their counts, first table."""
+    """A qcow2 image without clusters of its own: header, reference count table, reference counts, L1
+    table."""
     file = {"driver": "file", "filename": str(behind)}
     name = f"json:{json.dumps({'driver': 'raw', 'file': file})}".encode()
     if len(name) > _MOST_NAME_BYTES:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A root file system for a card, from an archive or a folder: an ext4, made without root rights, the same
-bytes from the same files.
+"""A root file system for a card, from an archive or a folder: an ext4, made without root rights; the same
+files give the same bytes.
 
 The files of an archive keep owners, modes and devices; those of a folder belong to root.
 """
@@ -22,7 +22,7 @@ from bootscope.devices import sd_card
 
 _UUID = "b0075c0b-0000-4000-8000-000000000001"
 _ROOM_BYTES, _SHARE = 64 << 20, 1.3
-"""Beyond the files' own bytes: for the file system's data, and to write to."""
+"""Room beyond the files' own bytes: for the file system's metadata, and for writes."""
 _BLOCK = 4096
 _MOST_FILES, _MOST_BYTES = 200_000, 64 << 30
 _DEVICES = {tarfile.CHRTYPE: "c", tarfile.BLKTYPE: "b"}
@@ -30,7 +30,7 @@ _DEVICES = {tarfile.CHRTYPE: "c", tarfile.BLKTYPE: "b"}
 
 @dataclass(frozen=True)
 class _Item:
-    """A file of the root; `path` without a slash in front, `source` a file of this machine."""
+    """A file of the root; `path` without a leading slash, `source` a file of this computer."""
 
     path: str
     mode: int
@@ -55,7 +55,7 @@ def of_tar(archive: Path, folder: Path) -> tuple[Path, list[str]]:
 
 
 def of_folder(root: Path, folder: Path) -> tuple[Path, list[str]]:
-    """The same of a folder."""
+    """The same for a folder."""
     lost: list[str] = []
     return _made(list(_walked(root, lost)), folder), lost
 
@@ -111,7 +111,7 @@ def _walked(root: Path, lost: list[str]) -> Iterator[_Item]:
 
 
 def _clean(name: str, lost: list[str]) -> str:
-    """A path without what leads elsewhere; empty for one that cannot be written."""
+    """A path that does not lead out of the root; empty for one that cannot be written."""
     path = "/".join(part for part in name.split("/") if part not in ("", "."))
     if ".." in path.split("/") or '"' in path or not path.isprintable():
         lost.append(f"left out: {printable(name)[:80]}, whose name cannot be written")
@@ -120,7 +120,7 @@ def _clean(name: str, lost: list[str]) -> str:
 
 
 def _made(items: list[_Item], folder: Path) -> Path:
-    """The image: mkfs makes it empty, debugfs writes each file."""
+    """The image: mkfs creates it empty, debugfs writes each file."""
     tools.require("mkfs.ext4", "debugfs")
     bytes_ = sum(-(-item.source.stat().st_size // _BLOCK) * _BLOCK for item in items if item.source)
     if bytes_ > _MOST_BYTES:
@@ -134,7 +134,7 @@ def _made(items: list[_Item], folder: Path) -> Path:
     script = folder / "fill.debugfs"
     script.write_text("".join(f"{line}\n" for item in _with_folders(items) for line in _commands(item)))
     output = run(["debugfs", "-w", "-f", script, image], cwd=folder, env=env).output
-    # debugfs goes on after an error and ends with status 0, so its words decide.
+    # debugfs continues after an error and ends with status 0, so its output decides.
     errors = [line for line in output.splitlines() if not line.startswith(("debugfs", "Allocated inode"))]
     if errors:
         raise ToolError(f"the root file system could not be filled: {printable(errors[0])}")
@@ -142,7 +142,7 @@ def _made(items: list[_Item], folder: Path) -> Path:
 
 
 def _with_folders(items: list[_Item]) -> Iterator[_Item]:
-    """Each path once, the last of a name; folders that are not named come before what is in them."""
+    """Each path once, the last of duplicates; missing folders are added before their content."""
     last = {item.path: item for item in items}
     done: set[str] = {"lost+found"}
     for item in items:

@@ -35,7 +35,7 @@ def recorded(
 def ordered(
     ready: Ready, store: Store, runner: Runner, boots: int, timeout_s: float, limits: Limits
 ) -> Iterator[Task]:
-    """What is to be recorded; what it needs stays in the cache meanwhile. Raises as :func:`recorded` does."""
+    """The task to record; what it needs stays in the cache meanwhile. Raises as :func:`recorded` does."""
     store.check_writable()
     qemu.check(ready.board)
     check_store_path(store.root)

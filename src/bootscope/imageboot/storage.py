@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an image's disk or root file system is to the board: its card, or a disk of virtio's where the kernel
-has drivers for that alone, as kernels for virtual machines have."""
+"""How the board gets an image's disk or root file system: as its card, or as a virtio disk where the kernel
+has drivers for that only, as kernels for virtual machines have."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEEPEST = 12
 
 @dataclass(frozen=True)
 class Store:
-    """`board` with it, what Linux calls it, and what to say of that."""
+    """`board` with the storage, Linux's name for it, and what to report about it."""
 
     board: Board
     disk: str
@@ -36,13 +36,13 @@ class Store:
 
     @property
     def partition(self) -> str:
-        """What names of its partitions begin with."""
+        """The prefix of its partitions' names."""
         return self.disk + ("p" if self.disk[-1].isdigit() else "")
 
 
 def of_image(image: Image, board: Board, symbols: list[Symbol]) -> Store:
-    """What an image is put on: by the drivers of its kernel, where symbols, its configuration or modules of
-    its initramfs say which it has."""
+    """The storage for an image, by the drivers of its kernel, where symbols, its configuration or modules of
+    its initramfs show which it has."""
     card = Store(board, sd_card.DISK)
     drivers = linux_drivers(board.storage_device)
     known = _Drivers.of(image, symbols)
@@ -67,8 +67,7 @@ def _symbols(lacking: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class _Drivers:
-    """What is known of a kernel's drivers: the functions in it, its configuration, the modules of its
-    initramfs."""
+    """The known drivers of a kernel: the functions in it, its configuration, the modules of its initramfs."""
 
     functions: frozenset[str]
     config: Mapping[str, str]
@@ -85,7 +84,7 @@ class _Drivers:
         )
 
     def lacking(self, drivers: Mapping[str, tuple[str, str]]) -> list[str]:
-        """The symbols of those that it lacks; none where nothing tells."""
+        """The symbols of those drivers that it lacks; none where nothing is known."""
         if not self.functions and not self.config:
             return []
         return [s for s, (module, function) in drivers.items() if not self._has(s, module, function)]
@@ -97,7 +96,7 @@ class _Drivers:
 
 
 def _modules(files: Files) -> set[str]:
-    """The names of the modules that a file system holds."""
+    """The names of the modules in a file system."""
     found: set[str] = set()
     here = [path for path in _MODULES if files.folder(path)]
     for _ in range(_DEEPEST):

@@ -30,9 +30,9 @@ THROUGH = (KERNEL, FIRMWARE)
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user says: words for the kernel's command line, where the recording ends (a milestone or a
-    text), the machine where a build has several, and what the boot goes through (KERNEL or FIRMWARE).
-    `command_line`: a whole one in the place of the image's."""
+    """The user's request: words for the kernel's command line, where the recording ends (a milestone or a
+    text), the machine where a build has several, and how it boots (KERNEL or FIRMWARE). `command_line`
+    replaces the image's."""
 
     append: str = ""
     until: str = ""
@@ -44,9 +44,9 @@ class Wish:
 
 @dataclass(frozen=True)
 class Ready:
-    """An image that can be booted: on which board, what is recorded of it, until what; `told` and `notes` are
-    for people, `steps` what of the cache is in use. `image` and `given`: what it was made of, open as long
-    as this is."""
+    """An image that can be booted: on which board, what is recorded, until what; `told` and `notes` are for
+    people, `steps` its entries in the cache. `image` and `given`: what it was made of, open as long as this
+    is."""
 
     image: Image
     given: Given
@@ -60,7 +60,7 @@ class Ready:
 
 @contextmanager
 def opened(paths: Sequence[str], board: Board, wish: Wish, runner: Runner, name: str = "") -> Iterator[Ready]:
-    """Files and folders of an image, ready to boot; what was unpacked goes in the end. `runner` builds the
+    """Files and folders of an image, ready to boot; unpacked data are removed at the end. `runner` builds the
     board's firmware where the boot goes through it.
 
     Raises UserError where the image is not understood or cannot boot on this board.
@@ -76,7 +76,7 @@ def opened(paths: Sequence[str], board: Board, wish: Wish, runner: Runner, name:
 
 
 def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str, runner: Runner) -> Ready:
-    """Kernel and initramfs put into memory by the emulator."""
+    """Boots with kernel and initramfs loaded into memory by the emulator."""
     direct = board.direct
     if not isinstance(direct, Direct):
         raise UserError(
@@ -96,7 +96,7 @@ def _by_kernel(image: Image, board: Board, wish: Wish, folder: Path, name: str, 
 
 
 def _begun(board: Board, direct: Direct, got: Given) -> Board:
-    """The board as it is without its boot loader: what it begins with, and where."""
+    """The board without its boot loader: what it starts with, and where."""
     programs = LOADERS[direct.begins].programs
     places = {p.name: direct.addresses.get(p.name, board.addresses.get(p.name, 0)) for p in programs}
     start = board.arch.kernel.handed_over
@@ -125,7 +125,7 @@ def _media(got: Given, folder: Path, below: Built | None, *, as_file: bool) -> M
 
 
 def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str, runner: Runner) -> Ready:
-    """The card as it is, behind the board's firmware, which finds on it what it boots."""
+    """Boots the unchanged card through the board's firmware, which finds on it what to boot."""
     if wish.append:
         raise UserError(
             "--append needs --through kernel: the boot loader takes the command line from the card",
@@ -147,7 +147,7 @@ def _by_firmware(image: Image, board: Board, wish: Wish, folder: Path, name: str
 
 
 def _unpacked_at(board: Board) -> int | None:
-    """Where a boot loader puts a kernel that unpacks itself: where it unpacks itself to."""
+    """Where a boot loader loads a self-extracting kernel: the address that it unpacks itself to."""
     itself = isinstance(board.direct, Direct) and isinstance(board.direct.image, int)
     return board.addresses["kernel"] if itself else None
 
@@ -168,6 +168,6 @@ def _ready(
 
 
 def name_of(path: str) -> str:
-    """A name for runs, from the first file's."""
+    """A name for runs, from the first file's name."""
     stem = Path(path).absolute().name.lower()
     return re.sub(r"[^a-z0-9_.-]+", "-", stem).strip("-.")[:40] or "image"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked for in the boot of an image that nobody described: milestones, and where it ends."""
+"""What is watched in the boot of an image without a description: milestones, and where it ends."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _UNITS = (
     ".device",
 )
 _CALLS = {
-    # systemd makes a control group of a unit's name when it starts it.
+    # systemd creates a control group with a unit's name when it starts the unit.
     _UNIT: (("cgroup_mkdir",), 1, ()),
-    # The kernel opens a file for a program; the name stands as the program gave it.
+    # The kernel opens the file of a program; the name is as the program passed it.
     _FILE: (("do_filp_open",), 1, ("filename.name",)),
 }
 STRUCTS = {"filename": ("name",)}
-"""Members that these need beside those that all recordings do."""
+"""Members that these need, beside those of all recordings."""
 _GETTY = r"^(?!#)(?:[^\n]*[ /]{port}\b|console:|::respawn:)[^\n]*|^{port}:[^\n]*"
 _ASKS = r"^(?:{port}|console)?::askfirst:"
-"""Lines of /etc/inittab that are for the console; without a terminal named, they are."""
+"""Lines of /etc/inittab for the console: those that name it, or no terminal."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,9 @@ def goal(
     late_entry: bool = False,
     image_at: int | None = None,
 ) -> Goal:
-    """What the user asked for (`until`: a milestone, or KIND:NAME; `text`: on the console), or what is
-    best for the image; `symbols`: whether the kernel's are known; `image_at`: where a kernel begins that
-    unpacks itself. Raises UserError for what cannot be waited
-    for."""
+    """The user's goal (`until`: a milestone, or KIND:NAME; `text`: on the console), or the best one for the
+    image; `symbols`: whether the kernel's are known; `image_at`: the start of a self-extracting kernel.
+    Raises UserError for a goal that cannot be waited for."""
     texts, calls, process, why = dict(_TEXTS), dict[str, Reached](), "", ""
     if text:
         if until:
@@ -109,9 +108,9 @@ def _checked(text: str) -> bytes:
 
 
 def _best(image: Image, port: str) -> tuple[str, str]:
-    """(milestone, why) for an image that the user says nothing of."""
+    """(milestone, why) for an image without a request of the user."""
     roots = [image.files[root.place.volume] for root in image.understood.roots if root.init]
-    # Where there is a root file system, an initramfs goes over to it.
+    # If there is a root file system, an initramfs switches to it.
     early = image.early_files()
     for files in roots or ([early] if early else []):
         table = files.text("/etc/inittab") or ""

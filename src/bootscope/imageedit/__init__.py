@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that are built already as systems: what is known of them, and changes made on copies of them."""
+"""Prebuilt images as systems: what is known of them, and changes to copies of them."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An initramfs changed: members of its last archive replaced, modules unpacked, packed in another way.
+"""Changes to an initramfs: members of its last archive replaced, modules unpacked, another compression.
 
-Archives before it, such as CPU microcode, stay byte by byte; so do the headers of members that stay.
+Earlier archives, such as CPU microcode, stay byte by byte; so do the headers of members that stay.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class Member:
-    """A member as it lies in an archive: the magic and its numbers, name and data."""
+    """A member as stored in an archive: the magic and its numbers, name and data."""
 
     magic: bytes
     fields: tuple[int, ...]
@@ -44,14 +44,14 @@ class Member:
 
     @property
     def path(self) -> bytes:
-        """Its path without what stands before the first folder."""
+        """Its path without anything before the first folder."""
         return self.name.removeprefix(b"./").strip(b"/")
 
 
 def edited(data: bytes, wanted: EarlyEdit, folder: Path) -> bytes:
     """An initramfs with changes; `folder` is one of ours.
 
-    Raises UserError where it is damaged, or where the change cannot be made without more than it holds.
+    Raises UserError where it is damaged, or where the change needs more than it contains.
     """
     parts = initramfs.pieces("the initramfs", data)
     if not parts:
@@ -105,7 +105,7 @@ def _trailer(members: list[Member]) -> bytes:
 
 
 def _plain(members: list[Member], form_of: object) -> list[Member]:
-    """Modules as the form says, by the name that they have then, also in lists of modules."""
+    """Modules in the wanted form, under the name of that form, also in lists of modules."""
     if any(m.path.endswith(_INDEX) for m in members) and any(_MODULE.search(m.path) for m in members):
         raise UserError(
             "the initramfs has an index of its packed modules (modules.dep.bin), which names them as packed",
@@ -177,7 +177,7 @@ def _packed(plain: bytes, kind: str, folder: Path) -> bytes:
     tools.require(command[0])
     source, target = folder / "plain", folder / "packed"
     source.write_bytes(plain)
-    # lzop keeps the time of what it packs.
+    # lzop stores the time of its input file.
     os.utime(source, (EPOCH, EPOCH))
     line = 'program=$1; from=$2; to=$3; shift 3; exec "$program" "$@" -c < "$from" > "$to"'
     env = build_environment(BUILD_ENV)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The id of the files of an image, by content."""
+"""The content id of an image's files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_FILES = 200_000
 
 
 def of_files(files: Sequence[str]) -> str:
-    """A hash of files and of all that lies in folders. Raises UserError where one cannot be read."""
+    """A hash of files and of everything in folders. Raises UserError where one cannot be read."""
     digest = hashlib.sha256()
     for name in files:
         try:
@@ -42,7 +42,7 @@ def _rows(path: Path) -> Iterator[str]:
 
 
 def _row(file: Path, top: Path) -> str:
-    """A file of a folder: its name and time, as what changed is written anew."""
+    """A file of a folder: its name, size and time, since changed files are written anew."""
     about = file.lstat()
     told = str(file.readlink()) if stat.S_ISLNK(about.st_mode) else f"{about.st_size} {about.st_mtime_ns}"
     return f"{file.relative_to(top)}\0{told}\0{about.st_mode:o}\0"

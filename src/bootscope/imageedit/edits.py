@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be done to an image so that it becomes a changed system: the difference of two systems."""
+"""The edits that turn an image into a changed system: the difference of two systems."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _OTHERS = ("name", "title", "kernel.command_line", "rootfs.files", "rootfs.links
 
 @dataclass(frozen=True)
 class RootEdit:
-    """Of a root file system: files by path (a text that begins with `#!` becomes a program), links by path,
-    patterns of paths that are taken out; what is written is not taken out."""
+    """For a root file system: files by path (a text that begins with `#!` becomes a program), links by path,
+    patterns of paths to remove; what is written is not removed."""
 
     write: Mapping[str, str] = field(default_factory=dict)
     link: Mapping[str, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class RootEdit:
 
 @dataclass(frozen=True)
 class EarlyEdit:
-    """Of an initramfs: how it is packed (empty: as before), files and links by path, the form of modules
+    """For an initramfs: its compression (empty: as before), files and links by path, the form of modules
     (empty: as they are, `unpacked`, `unsigned`)."""
 
     compression: str = ""
@@ -44,7 +44,7 @@ class EarlyEdit:
 
 @dataclass(frozen=True)
 class Edits:
-    """All of it. `added`, `dropped`: of the command line."""
+    """All edits. `added`, `dropped`: words of the command line."""
 
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Edits:
 
     @property
     def words(self) -> bool:
-        """Whether the command line is another one."""
+        """Whether the command line changes."""
         return bool(self.added or self.dropped)
 
     def __bool__(self) -> bool:
@@ -61,9 +61,9 @@ class Edits:
 
 
 def edits(base: System, wanted: System) -> Edits:
-    """What makes an image that is `base` the system that is `wanted`.
+    """The edits that turn the image of `base` into that of `wanted`.
 
-    Raises UserError for what an image does not take: it is its build's affair.
+    Raises UserError for a change that only the image's build can make.
     """
     now, then = flat(base), flat(wanted)
     for key in sorted({*now, *then}):

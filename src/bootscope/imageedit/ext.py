@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of an ext2, ext3 or ext4 changed in place by debugfs, without root: all else keeps owners, modes and
-attributes. e2fsck looks at it before and after."""
+"""Changes files of an ext2, ext3 or ext4 in place with debugfs, without root: everything else keeps owners,
+modes and attributes. e2fsck checks it before and after."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _FULL = "Could not allocate"
 
 @dataclass(frozen=True)
 class ExtPlace:
-    """An ext file system that begins `offset_bytes` into a file of ours; `folder` is for what tools need."""
+    """An ext file system that begins `offset_bytes` into a file of ours; `folder` is a scratch folder for
+    tools."""
 
     image: Path
     folder: Path
@@ -36,12 +37,12 @@ class ExtPlace:
 
     @property
     def device(self) -> str:
-        """As e2fsprogs names it."""
+        """Its name for e2fsprogs."""
         return f"{self.image}?offset={self.offset_bytes}" if self.offset_bytes else str(self.image)
 
 
 def edit(place: ExtPlace, wanted: RootEdit) -> list[str]:
-    """Changes files; returns the paths that were taken out.
+    """Changes files; returns the paths that were removed.
 
     Raises UserError where the file system is damaged or full, or a path cannot be written.
     """
@@ -81,7 +82,7 @@ def _listed(place: ExtPlace) -> dict[str, Found]:
 def _removed(there: Mapping[str, Found], wanted: RootEdit) -> list[str]:
     named = {*wanted.write, *wanted.link}
     kept = named | {_real(there, path) for path in named}
-    # A folder stays where something in it does.
+    # A folder stays where some of its content does.
     kept |= {folder for path in kept for folder in names.above(path)}
     return [path for path in there if matches(path, wanted.remove) and path not in kept]
 
@@ -92,7 +93,7 @@ def _taken_out(there: Mapping[str, Found], gone: list[str]) -> Iterator[str]:
 
 
 def _real(there: Mapping[str, Found], path: str) -> str:
-    """A path with the links among its folders followed. Raises UserError where a folder is none."""
+    """A path with links in its folders followed. Raises UserError where a folder is not a folder."""
     found = names.through_links(path, lambda p: there[p].target if _is_link(there, p) else None)
     if wrong := next((p for p in names.above(found) if p in there and there[p].kind != DIRECTORY), None):
         raise UserError(f"'{printable(wrong)}' is no folder: nothing can be written in it")
@@ -158,7 +159,7 @@ def _run(place: ExtPlace, commands: list[str]) -> None:
     output = run(
         ["debugfs", "-w", "-f", script, place.device], env=env, timeout_s=_TIMEOUT_S, check=False
     ).output
-    # debugfs goes on after an error and ends with status 0, so its words decide.
+    # debugfs continues after an error and ends with status 0, so its output decides.
     wrong = [line for line in output.splitlines() if line.strip() and not _SAID.match(line)]
     if wrong:
         raise UserError(
@@ -170,7 +171,7 @@ def _run(place: ExtPlace, commands: list[str]) -> None:
 
 
 def _check(place: ExtPlace, when: str) -> None:
-    """Raises UserError where e2fsck finds faults, or a journal that was not played back."""
+    """Raises UserError where e2fsck finds errors, or a journal that was not replayed."""
     with place.image.open("rb") as opened:
         opened.seek(place.offset_bytes + _INCOMPATIBLE_AT)
         head = opened.read(4)

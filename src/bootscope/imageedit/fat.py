@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file of a FAT replaced, by mtools."""
+"""Replaces one file of a FAT, with mtools."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept with the recording of an image beside its boot: settings, the list of its files, scripts,
-units, so that an audit knows of it what it knows of a system that was built here."""
+"""Keeps facts about an image with its recording: settings, the list of its files, scripts, units, so that an
+audit knows as much about it as about a system that was built here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEEPEST = 32
 
 
 def with_known(ready: Ready, system: System, more: Mapping[str, str], config: str = "") -> Ready:
-    """An image, ready to boot, with what is known of it as a `system`, and `more` settings; `config` is the
+    """An image, ready to boot, with the facts about it as a `system`, and `more` settings; `config` is the
     kernel's configuration where the image has none."""
     subject = ready.subject
     settings = {**flat(system), **subject.facts.settings, **more}
@@ -59,7 +59,7 @@ def _programs(ready: Ready) -> dict[str, Program]:
 
 
 def _plain(path: str, told: str) -> bool:
-    """Whether a line of a list can hold it."""
+    """Whether a line of a list can contain the path."""
     return not any(c in path or c in told for c in "\t\n\r")
 
 
@@ -92,7 +92,7 @@ def _unit(entry: Entry) -> dict[str, str]:
 
 
 def _entries(image: Image, volume: str) -> Iterator[Entry]:
-    """The files of a volume: of ext all at once, which is much quicker than folder by folder."""
+    """The files of a volume: for ext all at once, which is much faster than folder by folder."""
     area = next((a for a in image.understood.areas if a.volume == volume), None)
     path = image.disk if area and area.partition else None
     if area and not area.partition:

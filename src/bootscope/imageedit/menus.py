@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of a boot menu changed, in the text that it stands in; all else of the file stays."""
+"""Changes the command line of a boot menu in its file's text; the rest of the file stays."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WRITTEN = (EXTLINUX, SPEC, GRUB)
 
 
 def with_line(menu: MenuEntry, data: bytes, added: tuple[str, ...], dropped: tuple[str, ...]) -> bytes:
-    """The file of a menu with words of the command line added and others, by their name, dropped. Entries
-    that have the same line are changed alike.
+    """The file of a menu with words added to the command line and others, by name, removed. Entries with the
+    same line are changed alike.
 
-    Raises UserError where the line is not in the file as it stands.
+    Raises UserError where the line is not in the file literally.
     """
     text = script_of_image(data) if menu.kind == SCRIPT else None
     if menu.kind == SCRIPT and text is not None:

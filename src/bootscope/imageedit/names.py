@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of files of an image as the tools take them that edit it."""
+"""Names of files of an image in the form that editing tools take."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _LONGEST_BYTES = 1024
 
 
 def checked(path: str) -> str:
-    """A path from the root of a file system, with one slash in front. Raises UserError for one that leads
-    out of it, or that a tool would take for something else than a name."""
+    """A path from the root of a file system, with one leading slash. Raises UserError for one that leads out
+    of it, or that a tool would not take for a name."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     good = parts and ".." not in parts and path.isprintable() and '"' not in path and "\\" not in path
     if not good or len(path.encode("utf-8", "replace")) > _LONGEST_BYTES:
@@ -21,26 +21,26 @@ def checked(path: str) -> str:
 
 
 def target(text: str) -> str:
-    """Where a link leads to: any text in one line. Raises UserError for others."""
+    """The target of a link: any text in one line. Raises UserError for others."""
     if not text or '"' in text or not text.isprintable():
         raise UserError(f"'{printable(text)[:80]}' is not a target that a link in an image can have")
     return text
 
 
 def above(path: str) -> list[str]:
-    """The folders that a path lies in, from the top."""
+    """The folders around a path, from the top."""
     parts = path.strip("/").split("/")[:-1]
     return ["/" + "/".join(parts[: n + 1]) for n in range(len(parts))]
 
 
 def deepest_first(paths: Iterable[str]) -> list[str]:
-    """Paths, what lies in a folder before the folder."""
+    """Paths, sorted so that the content of a folder comes before the folder."""
     return sorted(set(paths), key=lambda path: (-path.count("/"), path))
 
 
 def inside(path: str) -> str:
-    """A path without `..`, which ends at the top of the file system as it does for the kernel. Raises
-    UserError as :func:`checked` does."""
+    """A path without `..`, which stops at the top of the file system as in the kernel. Raises UserError as
+    :func:`checked` does."""
     found: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -54,8 +54,8 @@ _MOST_LINKS = 20
 
 
 def through_links(path: str, link_of: Callable[[str], str | None]) -> str:
-    """A path with the links among its folders followed, within the image; `link_of` says where one leads,
-    None for what is no link. Raises UserError for a circle, and as :func:`checked` does."""
+    """A path with links in its folders followed, within the image; `link_of` returns the target of a link,
+    None for anything else. Raises UserError for a circle, and as :func:`checked` does."""
     found = checked(path)
     for _ in range(_MOST_LINKS):
         link = next((p for p in above(found) if link_of(p) is not None), None)

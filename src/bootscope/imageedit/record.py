@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of an image that has a name: its files, its board, how it boots. A TOML file in the store."""
+"""The record of a named image: its files, its board, how it boots. A TOML file in the store."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SCHEMA, KIND = 1, "image"
 
 
 class ImageRecord(Setting, frozen=True, omit_defaults=True):
-    """An image with a name. `files` are absolute paths, as `bootscope image` takes them; `board`, `machine`,
-    `append`, `through`, `until` and `until_text` as `record` does. `application`: the path in the root file
-    system of the program that the product is for; `kernel_config`: a file with the kernel's configuration,
-    where the image has none."""
+    """A named image. `files` are absolute paths, as `bootscope image` takes them; `board`, `machine`,
+    `append`, `through`, `until` and `until_text` are as for `record`. `application`: the path in the root
+    file system of the product's main program; `kernel_config`: a file with the kernel's configuration, where
+    the image has none."""
 
     schema: int
     kind: str
@@ -40,25 +40,25 @@ class ImageRecord(Setting, frozen=True, omit_defaults=True):
     kernel_config: str = ""
 
     def wish(self) -> Wish:
-        """How it boots, as recording takes it."""
-        # Most verbs only ask whether a name is that of an image.
+        """How it boots, in the form that recording takes."""
+        # Imported here: most verbs only ask whether a name is that of an image.
         from bootscope.imageboot.subject import Wish
 
         return Wish(self.append, self.until, self.until_text, self.machine, self.through)
 
 
 def folder() -> Path:
-    """Where the records lie that have no place of their own."""
+    """The folder of the records that have no path of their own."""
     return store_dir() / "images"
 
 
 def image_names() -> list[str]:
-    """The names of the images that have one."""
+    """The names of the recorded images."""
     return names_in(folder())
 
 
 def is_image(name: str) -> bool:
-    """Whether a name, or the path of a .toml, means an image."""
+    """Whether a name, or the path of a .toml, refers to an image."""
     if not name.endswith(".toml"):
         return name in image_names()
     try:

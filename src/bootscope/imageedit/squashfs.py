@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a SquashFS changed: taken out as a list with their data, the list changed, packed again; no root.
+"""Changes files of a SquashFS: extracted as a list with their data, the list changed, packed again; without
+root.
 
-Owners, modes, times and devices stay; nothing of the image becomes a file of this machine. Pseudo files of
-squashfs-tools: their USAGE document. A list may name commands to run: such rows are none of ours, and are
-refused.
+Owners, modes, times and devices stay; nothing of the image becomes a file of this computer. Uses pseudo files
+of squashfs-tools: see their USAGE document. A list may contain commands to run: such rows are rejected.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from bootscope.system.changes import matches
 
 _TIMEOUT_S = 900
 _HEAD = struct.Struct("<4xIIIIHHHHHHQQQQ")
-"""Inodes, time, block, fragments, compression, log2 of the block, flags, ids, version, root, size, table of
-ids, table of attributes."""
+"""Inodes, time, block, fragments, compression, log2 of the block, flags, ids, version, root, size, id table,
+attribute table."""
 _COMPRESSIONS = {1: "gzip", 2: "lzma", 3: "lzo", 4: "xz", 5: "lz4", 6: "zstd"}
 _NO_TABLE = 0xFFFFFFFFFFFFFFFF
 _DATA = b"# START OF DATA - DO NOT MODIFY\n#\n"
 _ROW = re.compile(r"^((?:[^\\ \n]|\\.)+) ([DRSBCILP]) (.*)$")
 _COLUMNS = 7
-"""Of a file: its path, and the spaces behind it."""
+"""Spaces in a file's row: one before each column after the path."""
 _MOST_LIST_BYTES = 64 << 20
 
 
@@ -44,14 +44,14 @@ class _Row:
 
     @property
     def target(self) -> str:
-        """Where a link leads."""
+        """The target of a link."""
         return self.line.split(" ")[-1] if self.kind == "S" else ""
 
 
 def edited(image: Path, offset_bytes: int, wanted: RootEdit, folder: Path) -> Path:
     """A SquashFS with changes, from the one that begins `offset_bytes` into a file; `folder` is one of ours.
 
-    Raises UserError where it cannot be done without loss, ToolError without squashfs-tools.
+    Raises UserError where the change would lose something, ToolError without squashfs-tools.
     """
     tools.require("unsquashfs", "mksquashfs")
     with image.open("rb") as opened:
@@ -96,7 +96,7 @@ def _listed(image: Path, offset_bytes: int, folder: Path) -> Path:
 
 
 def _changed(listed: Path, wanted: RootEdit, folder: Path) -> Path:
-    """The list with changes; data of new files follow the old ones."""
+    """The list with changes; data of new files follow the old data."""
     with listed.open("rb") as opened:
         head = opened.read(_MOST_LIST_BYTES)
         end = head.find(_DATA)
@@ -143,7 +143,7 @@ def _with_changes(rows: list[_Row], wanted: RootEdit, size: int) -> tuple[list[s
         and not (matches(row.path, wanted.remove) and row.path not in kept and row.path != "/")
     ]
     blobs: list[bytes] = []
-    # squashfs-tools 4.6 has one more column: whether the file has holes.
+    # squashfs-tools 4.6 has an additional column: whether the file has holes.
     sparse = (
         " 0"
         if any(row.kind == "R" and row.line.count(" ") - row.line.count("\\ ") > _COLUMNS for row in rows)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image as a system: the settings that techniques speak of, as far as an image has them.
+"""An image as a system: the settings that techniques refer to, as far as an image has them.
 
-Nothing of it is compiled: kernel, boot loader and programs are prebuilt, so that what configures them is
-advice for the build and cannot be tried.
+Nothing of it is compiled: kernel, boot loader and programs are prebuilt, so changes of their configuration
+are advice for the build and cannot be tried.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from bootscope.system.model import (
 )
 
 PREBUILT = "image"
-"""What stands where a system that is built names a file of its sources."""
+"""Takes the place of the sources that a built system names."""
 
 
 def loaded(system: System) -> LoadedSystem:
-    """The system as those that are built come; nothing lies beside it."""
+    """The system in the form of built ones, without files beside it."""
     return LoadedSystem(system, Path("/"))
 
 
 def system_of(image: Image, got: Given, board: Board, name: str, application: str = "") -> System:
-    """An image as a system; `application` is the path of the program that the product is for."""
+    """An image as a system; `application` is the path of the product's main program."""
     return System(
         schema=SCHEMA,
         name=name,
@@ -62,7 +62,7 @@ def system_of(image: Image, got: Given, board: Board, name: str, application: st
 
 
 def root_of(image: Image) -> Root | None:
-    """The root file system: the first that has an init."""
+    """The root file system: the first one with an init."""
     return next((root for root in image.understood.roots if root.init), None)
 
 
@@ -79,12 +79,12 @@ def _kernel(got: Given) -> Kernel:
 
 
 def _filesystem(image: Image) -> str:
-    """The kind of the root file system; empty where that is none, or not known."""
+    """The kind of the root file system; empty where there is none, or it is unknown."""
     root = root_of(image)
     area = next((a for a in image.understood.areas if root and a.volume == root.place.volume), None)
     if area and area.filesystem:
         return area.filesystem.kind.lower()
-    # Of a folder or an archive an ext4 is made.
+    # A folder or an archive becomes an ext4.
     return "ext4" if root else ""
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of the programs in an image's root file system: by their own symbols, or by those of the same
-program as it was before it was stripped, where the build that made the image still has it."""
+"""Functions of the programs in an image's root file system: from their own symbols, or from those of the same
+program before it was stripped, if the image's build still has it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _DAMAGED = (ELFError, ValueError, KeyError, TypeError, AttributeError, OSError)
 
 
 def functions(entries: Iterable[Entry], unstripped: Iterable[Path], arch: Architecture) -> dict[str, Program]:
-    """Path -> what is known of each program and library. `unstripped`: programs, and folders in which a
-    program may lie under the path that it has in the root file system."""
+    """Path -> the functions of each program and library. `unstripped`: programs, and folders that may contain
+    a program at its path in the root file system."""
     places = tuple(unstripped)
     by_id = {known: path for path in places if path.is_file() and (known := build_id(path.read_bytes()))}
     found: dict[str, Program] = {}
@@ -51,7 +51,7 @@ def _build_ids(elf: ELFFile) -> Iterator[str]:
 
 
 def _whole(path: str, ident: str, places: tuple[Path, ...], by_id: Mapping[str, Path]) -> bytes:
-    """The same program with its symbols; empty where there is none."""
+    """The same program with its symbols; empty where it is not found."""
     if not ident:
         return b""
     beside = [place / path.lstrip("/") for place in places if place.is_dir()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An image with changes: copies of its parts, changed. What the user gave is only read."""
+"""An image with changes: changed copies of its parts. The user's files are only read."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CARD, KERNEL, INITRAMFS, ROOT, SYMBOLS = (
     "root.img",
     "System.map",
 )
-"""What the files of a changed image are called."""
+"""The file names of a changed image."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A changed image: its `files`, as `bootscope image` takes them, how it boots, and `notes`: what of a
-    change is not in the files."""
+    """A changed image: its `files`, as `bootscope image` takes them, how it boots, and `notes`: changes that
+    are not in the files."""
 
     files: tuple[Path, ...]
     wish: Wish
@@ -47,11 +47,11 @@ class Changed:
 def changed(image: Image, got: Given, arch: Architecture, wish: Wish, edits: Edits, folder: Path) -> Changed:
     """An open image with changes; `folder` is an empty one of ours for the files.
 
-    Raises UserError for what cannot be changed in this image: it is full, damaged, or of a form that only its
-    build makes. ToolError where a tool is missing or fails.
+    Raises UserError for a change that cannot be made in this image: it is full, damaged, or in a form that
+    only its build can make. ToolError where a tool is missing or fails.
     """
     line = with_words(got.command_line.split(), edits.added, edits.dropped)
-    folder = folder.absolute()  # tools run in another one
+    folder = folder.absolute()  # tools run in another folder
     work = folder / ".work"
     work.mkdir()
     try:
@@ -76,7 +76,7 @@ class _Job:
 
 
 def _of_card(job: _Job) -> Changed:
-    """A copy of a whole card, changed in its places."""
+    """A copy of a whole card, changed in place."""
     assert job.image.disk
     card = job.folder / CARD
     run(["cp", "--sparse=always", "--reflink=auto", job.image.disk, card])
@@ -90,8 +90,8 @@ def _of_card(job: _Job) -> Changed:
 
 
 def _words_on_card(job: _Job, card: Path) -> Iterator[str]:
-    """Changes the command line in the boot menu. Where that cannot be and the emulator starts the kernel,
-    what is left to do is yielded; a boot loader of the board's own would not see it."""
+    """Changes the command line in the boot menu. Where that fails and the emulator starts the kernel, yields
+    a note instead of failing; with the board's own boot loader the change would be lost."""
     try:
         entry = _entry(job.image)
         place = Place(entry.volume, entry.menu.path)
@@ -104,7 +104,7 @@ def _words_on_card(job: _Job, card: Path) -> Iterator[str]:
 
 
 def _entry(image: Image) -> Entry:
-    """The entry of a boot menu whose command line the kernel is given."""
+    """The entry of a boot menu whose command line the kernel gets."""
     marked = [entry for entry in image.understood.entries if entry.menu.chosen]
     entry = next(iter(marked or image.understood.entries), None)
     if entry is None or not entry.menu.command_line:
@@ -159,7 +159,7 @@ def _area(image: Image, volume: str) -> Area:
 
 
 def _put(job: _Job, card: Path, place: Place, data: bytes) -> None:
-    """Puts data into the place of a file on the card."""
+    """Replaces a file on the card with data."""
     if not place.path or ":" in place.path or place.path.endswith(" (appended)"):
         raise UserError(
             f"{printable(f'{place.volume} {place.path}'.strip())} is a part of a package: its build makes it"
@@ -198,7 +198,7 @@ def _of_parts(job: _Job) -> Changed:
 
 
 def _root_part(job: _Job, card: Path) -> None:
-    """The root file system, of an archive or a folder the ext4 that was made of it."""
+    """The root file system; for an archive or a folder, the ext4 that was made from it."""
     root = job.folder / ROOT
     run(["cp", "--sparse=always", "--reflink=auto", card, root])
     if not job.edits.root:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The header of U-Boot's images (uImage) around new data: sizes and checksums are of these.
+"""Replaces the data behind a header of U-Boot's images (uImage): sizes and checksums are updated.
 
 Source: U-Boot include/image.h, struct legacy_img_hdr.
 """
@@ -16,7 +16,7 @@ _COUNTS = struct.Struct(">II")
 
 
 def is_wrapped(data: bytes) -> bool:
-    """Whether data begin with such a header."""
+    """Whether data start with such a header."""
     return data.startswith(_MAGIC) and len(data) >= HEADER_BYTES
 
 
@@ -31,5 +31,5 @@ def rewrapped(header: bytes, data: bytes) -> bytes:
 
 
 def script(image: bytes, text: bytes) -> bytes:
-    """A script of U-Boot's with another text, in the form of the given one."""
+    """A script of U-Boot with another text, in the form of the given one."""
     return rewrapped(image, _COUNTS.pack(len(text), 0) + text)

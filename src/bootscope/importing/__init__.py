@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From files that somebody has to boots on one clock."""
+"""From files that a user has to boots on one clock."""

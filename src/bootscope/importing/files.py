@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From files that somebody has to boots: recognised, read, joined; for `import`, and to show imports."""
+"""From files that a user has to boots: recognised, read, joined; for `import`, and to show imports."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from bootscope.timeline.trace import Trace
 TRACE = "trace"
 AT_POWER = "power on"
 READ = "pins-read.bin"
-"""In a boot's folder: what its capture of pins was read as."""
+"""In a boot's folder: the result of reading its capture of pins."""
 _NOTES = ((LISTENED, "listened to"), (EARLY, "not part of this boot:"))
 _LOOKED_AT = 50
-"""Boots of one import that are looked at for one to show."""
+"""Boots of one import that are examined to choose the one to show."""
 _BEGINS = frozenset(("kernel-entry", "kernel-start", *(banner.milestone for banner in BANNERS)))
 _ENDS = frozenset((*boot_end.ENDS, "default-target"))
 ALL = ""
-"""The file name in answers that stands for every file."""
+"""The key in answers that stands for every file."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """A file that was read: as what, how sure that was (`guesses`, the best first; empty when the user
-    told), and what came out. `raw` is the name of the file that it was in."""
+    """A file that was read: its format, how sure that is (`guesses`, the best first; empty when the user
+    named the format), and the result. `raw` is the name of the file that contained it."""
 
     name: str
     raw: str
@@ -63,13 +63,13 @@ class FileRead:
 
     @property
     def file(self) -> File:
-        """As the join sees it."""
+        """The file in the form that the join takes."""
         return File(self.name, self.reader.name, self.reading)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that is kept but could not be read; `lenient` when nobody asked for this very file (it was in a
+    """A file that is kept but could not be read; `lenient` when it was not named itself (it was in a
     folder)."""
 
     name: str
@@ -84,36 +84,36 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Understood:
-    """All that a set of files told."""
+    """All that a set of files says."""
 
     files: tuple[FileRead, ...]
     left_out: tuple[LeftOut, ...]
     joined: Joined
     answers: Answers
     notes: tuple[str, ...] = ()
-    """What else there is to be said of it."""
+    """Further remarks about it."""
 
     @property
     def read(self) -> list[File]:
-        """The files as the join saw them."""
+        """The files in the form that the join took."""
         return [f.file for f in self.files]
 
     @property
     def boots(self) -> int:
-        """How many boots there are, a boot that several files saw counted once."""
+        """How many boots there are; a boot that several files recorded counts once."""
         return len(self.joined.groups)
 
     def trace(self, number: int, *, lines: bool = True, tracks: bool = True) -> Trace:
         """Boot `number` (from 1) as a trace; without `lines` it has no points for console lines, without
-        `tracks` those of phases only."""
+        `tracks` only those of phases."""
         own = [said(name, text) for name, text in self.answers.milestones.items()]
         found = trace_of(self.read, self.joined, number - 1, own, lines=lines, tracks=tracks)
         return replace(found, notes=(*found.notes, *self.notes)) if self.notes else found
 
     @cached_property
     def shown(self) -> int:
-        """The boot (from 1) that is shown where nobody says which: the first one whose beginning and end are
-        there, else the first one that is not only the rest of a system that stops."""
+        """The boot (from 1) that is shown by default: the first one whose beginning and end are there, else
+        the first one that is more than the rest of a system that shuts down."""
         begun = 0
         for number in range(1, min(self.boots, _LOOKED_AT) + 1 if self.boots > 1 else 1):
             trace = self.trace(number, lines=False)
@@ -125,21 +125,21 @@ class Understood:
         return begun or 1
 
     def zero(self, number: int) -> str:
-        """What the moment 0 of boot `number` (from 1) is by its clock: AT_POWER, or other words."""
+        """What time 0 of boot `number` (from 1) is on its clock: AT_POWER, or other words."""
         first = self.joined.groups[number - 1].members[0]
         clock = self.files[first.file].reading.boots[first.boot].clock
         return AT_POWER if clock.at_power else clock.zero
 
     def log(self, number: int) -> tuple[Log, Map]:
-        """The log that tells boot `number` (from 1) best, and the way from its stamps to the trace's."""
+        """The log that describes boot `number` (from 1) best, and the map from its stamps to the trace's."""
         return console_log(self.read, self.joined.groups[number - 1])
 
     def step_ns(self, number: int) -> int:
-        """How long a step of that log's clock is, in ns."""
+        """The resolution of that log's clock, in ns."""
         return console_step_ns(self.read, self.joined.groups[number - 1])
 
     def logs(self) -> list[list[Log]]:
-        """The logs of each boot that have lines, in all files that saw it."""
+        """The logs of each boot that have lines, in all files that recorded it."""
         found = (
             [self.files[m.file].reading.boots[m.boot].log for m in group.members]
             for group in self.joined.groups
@@ -151,14 +151,14 @@ def of_run(store: Store, run_id: str) -> tuple[ImportInfo, Understood]:
     """An imported run, read again. Raises UserError when its files are damaged."""
     path = store.runs / run_id
     info = read_import(path)
-    # What was imported stays readable, whatever a newer reader thinks of one of the files.
+    # What was imported stays readable, even if a newer reader rejects one of the files.
     return info, understand(raw_files(path, info), info.answers, strict=False)
 
 
 def of_boot(run: MeasuredRun, number: int) -> Understood:
-    """Boot `number` (from 1) of a real board, with all that was captured of it, as one boot.
+    """Boot `number` (from 1) of a real board, with everything that was captured of it, as one boot.
 
-    Raises UserError when its capture is not there or damaged.
+    Raises UserError when its capture is missing or damaged.
     """
     board, folder = run.info.board, run.path / "boots" / f"{number:03}"
     names = {name: milestone.console for name, milestone in board.milestones.items()}
@@ -177,7 +177,7 @@ def of_boot(run: MeasuredRun, number: int) -> Understood:
 
 
 def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Understood:
-    """A boot of a real board with what a logic analyser saw of it, as far as that can be read."""
+    """A boot of a real board with the logic analyser's capture, as far as that can be read."""
     kept = pin_correlation.kept_pins(folder)
     notes, seen = (*console.notes, *kept.notes), None
     for values in (pin_correlation.pin_options(pins, rate), {}) if kept.data else ():
@@ -193,7 +193,7 @@ def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Unde
     both = pin_correlation.together(console.read[0], seen.file, pins, found, kept)
     files = (replace(console.files[0], reading=both.console), replace(seen, reading=both.pins))
     joined = join([f.file for f in files], {}, both.links, both.reference)
-    # An edge tells it better than a line of the console.
+    # An edge is more exact than a line of the console.
     told = {p.name for boot in both.pins.boots for p in boot.points if p.kind == "milestone"}
     texts = {name: text for name, text in console.answers.milestones.items() if name not in told}
     notes = (*notes, *both.notes, *seen.reading.questions)
@@ -203,9 +203,9 @@ def _with_pins(console: Understood, folder: Path, pins: Pins, rate: int) -> Unde
 
 
 def read_once(raw: Raw, values: dict[str, str], path: Path) -> FileRead:
-    """The first file in `raw`, read with these options; what it was read as is kept at `path`.
+    """The first file in `raw`, read with these options; the result is kept at `path`.
 
-    Raises UserError when it is of no known format.
+    Raises UserError when its format is unknown.
     """
     wanted = kept_readings.key(raw.data, values)
     kept = kept_readings.load(path, wanted)
@@ -224,8 +224,8 @@ def read_once(raw: Raw, values: dict[str, str], path: Path) -> FileRead:
 def understand(raws: Sequence[Raw], answers: Answers, *, strict: bool) -> Understood:
     """Recognises, reads and joins files.
 
-    Raises UserError for a file of no known format, or not of the format told, when `strict`; and when
-    no file could be read at all.
+    Raises UserError when `strict` for a file whose format is unknown, or is not the one named; and when no
+    file could be read at all.
     """
     files: list[FileRead] = []
     left_out: list[LeftOut] = []
@@ -255,13 +255,13 @@ Item = FileRead | LeftOut
 
 
 class _Work:
-    """Opening and reading, with what the user said."""
+    """Opens and reads files, with the user's answers."""
 
     def __init__(self, answers: Answers, budget: Budget) -> None:
         self._answers, self._budget = answers, budget
 
     def file(self, raw: Raw, *, lenient: bool = False) -> Iterator[Item]:
-        """A file, or the files of an archive."""
+        """A file, or the files in an archive."""
         yield from self._read(sources.opened(raw.name, raw.data, self._budget), raw.name, lenient)
 
     def folder(self, raws: list[Raw]) -> Iterator[Item]:
@@ -276,7 +276,8 @@ class _Work:
             yield from self._read(whole, whole.source.name, lenient=refused is None)
 
     def _read(self, opened: Opened, raw: str, lenient: bool) -> Iterator[Item]:
-        """A source, and what the collector on a target has sent over the console that it is a log of."""
+        """A source, and what the collector on a target has sent over the console, where this is a log of
+        one."""
         files, log = sources.sent(opened, self._budget)
         yield from self._one(log, raw, lenient or bool(files))
         for file in files:
@@ -306,7 +307,7 @@ class _Work:
         reading = replace(reading, repairs=[*opened.repairs, *reading.repairs])
         size = len(source.data) or sum(len(data) for data in source.members.values())
         yield FileRead(source.name, raw, size, chosen, () if forced else tuple(guesses), reading)
-        # The collector puts the kernel's trace beside its own logs.
+        # The collector stores the kernel's trace beside its own logs.
         if trace := source.members.get(TRACE):
             yield from self._read(
                 sources.opened(f"{source.name}/{TRACE}", trace, self._budget), raw, lenient=True
@@ -314,7 +315,7 @@ class _Work:
 
 
 def by_file(answers: Mapping[str, str], name: str) -> str | None:
-    """What the user said for a file: by its name, by the last part of its name, or for all files."""
+    """The user's answer for a file: by its name, by the last part of its name, or for all files."""
     for key in (name, Path(name).name, ALL):
         if key in answers:
             return answers[key]
@@ -322,7 +323,7 @@ def by_file(answers: Mapping[str, str], name: str) -> str | None:
 
 
 def _offsets(files: Sequence[FileRead], answers: Answers) -> dict[str, int]:
-    """The offsets by the whole names of files. Raises UserError for a name that is none of them."""
+    """The offsets by the full names of files. Raises UserError for a name that matches no file."""
     found: dict[str, int] = {}
     for key, offset_ns in answers.offsets_ns.items():
         names = [f.name for f in files if f.name == key] or [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a logic analyser saw of a boot, put on one clock with what its console said.
+"""Puts a logic analyser's capture of a boot on one clock with its console.
 
-The analyser's clock leads wherever it can tell when power came on: by an edge called `power`, which is time
-zero then, or by the console's lines that it saw too. Else its samples are placed by the moments, on this
-computer's clock, between which it was started.
+The analyser's clock is the reference wherever it shows when power came on: by an edge called `power`, which
+is then time zero, or by console lines that it captured too. Otherwise its samples are placed by the times, on
+this computer's clock, between which it was started.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from bootscope.readers.unpack import MAX_BYTES
 from bootscope.timeline.trace import Point, Span
 
 _CRYSTALS_PPM = 100
-"""By how much the clocks of two devices may differ."""
+"""The most by which the clocks of two devices may differ."""
 _RESONATOR_PPT = 20_000_000_000
-"""By how much a microcontroller's clock may differ at most, in 1e-12."""
+"""The most by which a microcontroller's clock may differ, in 1e-12."""
 _STALE_NS = 200_000_000
 _TOLERANCE_NS = 1_000_000
 _CONSOLE, _PINS = 0, 1
@@ -41,13 +41,13 @@ _CONSOLE, _PINS = 0, 1
 
 @dataclass(frozen=True)
 class Kept:
-    """A capture of pins as it lies in a boot's folder; without `data` when there is none to read."""
+    """A capture of pins in a boot's folder; without `data` when there is none to read."""
 
     about: PinCapture | None
     data: bytes
     notes: tuple[str, ...]
     tap: Tap | None = None
-    """Where it came from a port: with the moments, on this computer's clock, at which it came."""
+    """The capture of the port, if it came from one: with the times of arrival on this computer's clock."""
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Together:
-    """Both readings, links that are known, whose clock leads (a file's index), and what is to be said."""
+    """Both readings, known links, the index of the file whose clock is the reference, and remarks."""
 
     console: Reading
     pins: Reading
@@ -67,7 +67,7 @@ class Together:
 
 
 def kept_pins(folder: Path) -> Kept:
-    """The capture of pins in a boot's folder. Never raises: what is wrong with it is said in its notes."""
+    """The capture of pins in a boot's folder. Never raises: its problems are in its notes."""
     try:
         about = read_pins(folder)
         if about is None:
@@ -90,15 +90,15 @@ def kept_pins(folder: Path) -> Kept:
 
 
 def together(console: File, watched: File, pins: Pins, found: Tap, kept: Kept) -> Together:
-    """Puts a console, captured as `found`, and the pins that were watched beside it together.
+    """Joins a console, captured as `found`, with the pins that were watched beside it.
 
-    Of several recordings (an analyser that was started anew) the last one counts.
+    Of several recordings (of an analyser that was restarted) the last one counts.
     """
     return _Together(console, watched, pins, found, kept).done()
 
 
 class _Together:
-    """The work of :func:`together`; moments are ns of the host's clock, of the capture, or of the boot."""
+    """The work of :func:`together`; times are ns of the host's clock, of the capture, or of the boot."""
 
     def __init__(self, console: File, watched: File, pins: Pins, found: Tap, kept: Kept) -> None:
         self._notes: list[str] = []
@@ -107,7 +107,7 @@ class _Together:
         self._pins, self._tap = pins, found
         zero = dating.zero_of(found)
         self._zero_ns, self._half_ns = zero.at_ns, zero.error_ns
-        # The earliest and the latest moment at which the first sample may have been taken.
+        # The earliest and the latest time at which the first sample may have been taken.
         self._first_ns, self._last_ns = 0, 0
         if kept.about:
             self._first_ns = kept.about.started_ns
@@ -116,8 +116,8 @@ class _Together:
             self._place(kept.tap)
 
     def _place(self, kept: Tap) -> None:
-        """Puts what came from a port on this computer's clock, by when each line of it came: never before it
-        was written, and seldom much later."""
+        """Puts a port's capture on this computer's clock, by the arrival of each line: never before it was
+        written, and seldom much later."""
         way, error_ns = _way(kept)
         self._seen = _moved(self._seen, way, error_ns)
         self._first_ns, self._last_ns = -stamp_error_ns(kept), 0
@@ -129,7 +129,7 @@ class _Together:
         lines = self._lines(exact)
         power_ns = self._power()
         heard, zero_ns = self._heard, 0
-        # The console's clock knows when power came on: an analyser's does only by an edge or by lines.
+        # The console's clock knows when power came on: an analyser's does so only by an edge or by lines.
         reference = _CONSOLE
         if power_ns is not None:
             heard, zero_ns, reference = exact, power_ns, _PINS
@@ -158,7 +158,7 @@ class _Together:
         )
 
     def _lines(self, heard: Boot) -> Link | None:
-        """The way from the capture to the console by the lines that both have."""
+        """The map from the capture to the console, by the lines that both have."""
         if not len(self._seen.log):
             return None
         sides = [
@@ -169,11 +169,11 @@ class _Together:
         return found if isinstance(found, Link) and found.how in (SAME_STAMPS, LINES) else None
 
     def _power(self) -> int | None:
-        """The moment of the edge called `power`, when it lies where power may have come on."""
+        """The time of the edge called `power`, if it lies where power may have come on."""
         at_ns = next((p.at_ns for p in self._seen.points if (p.kind, p.name) == ("milestone", POWER)), None)
         if at_ns is None:
             return None
-        # Power on lies between the call and its return where those are known, and before the first byte.
+        # Power-on is between the call and its return where those are known, and before the first byte.
         latest_ns = self._zero_ns + self._half_ns
         earliest_ns = self._zero_ns - self._half_ns if self._tap.of("power") else -(1 << 62)
         first_ns, last_ns = max(self._first_ns, earliest_ns - at_ns), min(self._last_ns, latest_ns - at_ns)
@@ -187,7 +187,8 @@ class _Together:
         return at_ns
 
     def _by_host(self, zero_ns: int, extra_ns: int) -> Link:
-        """From the capture (whose zero is moved to `zero_ns`) to the console, by this computer's clock."""
+        """The map from the capture (whose zero is moved to `zero_ns`) to the console, by this computer's
+        clock."""
         half_ns = (self._last_ns - self._first_ns) // 2
         begins_ns = self._first_ns + half_ns - self._zero_ns
         low_ns, high_ns = extent(self._seen)
@@ -197,7 +198,7 @@ class _Together:
 
 
 def _way(kept: Tap) -> tuple[Map, int]:
-    """From a little analyser's clock to this computer's, and its error."""
+    """The map from a small analyser's clock to this computer's, and its error."""
     ticks = edges.Ticks()
     pairs: list[tuple[int, int]] = []
     for at_ns, raw in dating.lines(kept, kept.rate):
@@ -207,7 +208,7 @@ def _way(kept: Tap) -> tuple[Map, int]:
             pairs.clear()
         if told_ns is not None:
             pairs.append((told_ns, at_ns))
-    # What it had written before anybody listened comes at once, and tells nothing of when it was written.
+    # What it wrote before listening began arrives at once, and its arrival says nothing about its time.
     opened = next((event.at_ns for event in kept.of("open")), 0)
     pairs = [pair for pair in pairs if pair[1] > opened + _STALE_NS] or pairs
     if not pairs:
@@ -220,7 +221,7 @@ def _way(kept: Tap) -> tuple[Map, int]:
 
 
 def _lines(log: Log, wanted: Iterable[int], way: Map) -> Log:
-    """The lines of a log that are `wanted`, on the clock to which `way` leads."""
+    """The lines of a log that are `wanted`, on the clock to which `way` maps."""
     found = Log()
     for index in wanted:
         found.add(way.at(log.at_ns[index]), log.text(index), kernel_ns=log.kernel_ns[index])
@@ -228,7 +229,7 @@ def _lines(log: Log, wanted: Iterable[int], way: Map) -> Log:
 
 
 def _moved(boot: Boot, way: Map, error_ns: int) -> Boot:
-    """A boot on another clock, to which `way` leads to within `error_ns`."""
+    """A boot on another clock, to which `way` maps within `error_ns`."""
     log = _lines(boot.log, range(len(boot.log)), way)
     tracks = [replace(track, spans=tuple(map(way.span, track.spans))) for track in boot.tracks]
     points = [Point(way.at(p.at_ns), p.name, p.kind, p.error_ns + error_ns) for p in boot.points]
@@ -237,7 +238,7 @@ def _moved(boot: Boot, way: Map, error_ns: int) -> Boot:
 
 
 def lines_of(found: Link, zero_ns: int) -> Link:
-    """The same link from a capture whose zero was moved to `zero_ns`."""
+    """The same link, from a capture whose zero was moved to `zero_ns`."""
     return replace(found, map=Map(0, zero_ns).then(found.map))
 
 
@@ -248,7 +249,7 @@ def _edges(pins: Pins) -> Iterator[tuple[str, str, str]]:
 
 
 def pin_options(pins: Pins, console_rate: int) -> dict[str, str]:
-    """The `[pins]` of a board file as the readers' options, which say what the channels are."""
+    """The `[pins]` of a board file as the readers' options, which name the channels."""
     edges = ",".join(f"{channel}={level}:{name}" for channel, level, name in _edges(pins))
     values = {"pin": edges} if edges else {}
     if pins.uart:
@@ -258,7 +259,8 @@ def pin_options(pins: Pins, console_rate: int) -> dict[str, str]:
 
 
 def _from(boot: Boot, zero_ns: int, error_ns: int, clock: Clock, pins: Pins) -> Boot:
-    """A boot from `zero_ns` of its recording on, on `clock`; all of it may be off by `error_ns` more."""
+    """A boot from `zero_ns` of its recording on, on `clock`; all its times may be off by another
+    `error_ns`."""
     since = (index for index, at_ns in enumerate(boot.log.at_ns) if at_ns >= zero_ns)
     log = _lines(boot.log, since, Map())
     tracks = [replace(track, spans=tuple(_cut(track.spans, zero_ns))) for track in boot.tracks]
@@ -274,7 +276,8 @@ def _cut(spans: Iterable[Span], zero_ns: int) -> Iterator[Span]:
 
 
 def _named_after(points: Iterable[Point], zero_ns: int, pins: Pins) -> Iterator[Point]:
-    """The points from `zero_ns` on; what was named for an earlier edge is the first such edge since then."""
+    """The points from `zero_ns` on; a name given to an earlier edge goes to the first such edge after
+    that."""
     after = [p for p in points if p.at_ns >= zero_ns]
     yield from after
     named = {p.name for p in after if p.kind == "milestone"}
@@ -287,13 +290,14 @@ def _named_after(points: Iterable[Point], zero_ns: int, pins: Pins) -> Iterator[
 
 
 def _named_since(boot: Boot, since_ns: int, pins: Pins) -> Boot:
-    """A boot whose named edges are the first ones from `since_ns` on: others are of the boot before."""
+    """A boot whose named edges are the first ones from `since_ns` on: earlier ones belong to the boot
+    before."""
     before = [p for p in boot.points if p.at_ns < since_ns and p.kind != "milestone"]
     return replace(boot, points=[*before, *_named_after(boot.points, since_ns, pins)])
 
 
 def _without(boot: Boot, better: Log) -> Boot:
-    """A console's boot without the lines that `better` has too."""
+    """A console's boot without the lines that `better` also has."""
     known = {split_line(text)[1] for _, text in better}
     own = (index for index, (_, text) in enumerate(boot.log) if split_line(text)[1] not in known)
     return replace(boot, log=_lines(boot.log, own, Map()))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot loaders: all that bootscope knows of each, one file a boot loader."""
+"""Boot loaders: all of bootscope's knowledge about each, one file per boot loader."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No boot loader: the emulator puts kernel and initramfs into memory, and the boot begins with the kernel, or
-with the firmware that a kernel cannot do without.
+"""No boot loader: the emulator loads kernel and initramfs into memory, and the boot begins with the kernel,
+or with firmware that the kernel depends on.
 
-What a boot loader would take, reading both from storage among it, is not in such a boot.
+Such a boot lacks a boot loader's time, including that for reading both from storage.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from bootscope.loaders.model import KERNEL, ROM, Hooked, Stage
 from bootscope.loaders.opensbi import OPENSBI
 from bootscope.loaders.uboot import UBOOT
 
-# Words and settings of a boot loader are those of the one that systems are built with: none of them is met.
+# Texts and settings are those of the boot loader that systems are built with: none of them occurs here.
 DIRECT = replace(
     UBOOT,
     name="direct",
     title="the emulator, without a boot loader",
     announced=(),
     by_emulator=True,
-    # The kernel was unpacked before.
+    # The kernel is unpacked already.
     stages=(ROM, *KERNEL[1:]),
 )
 DIRECT_UNPACKING = replace(

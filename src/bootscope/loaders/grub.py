@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GRUB on a PC with a BIOS: the BIOS reads its first sector from the card and calls it; that reads the rest
-from behind the partition table. Neither lies at one place: GRUB's modules are where its loader finds memory,
-and SeaBIOS moves what it needs only once to the end of the memory.
+from behind the partition table. Neither has a fixed address: GRUB's modules are where its loader finds
+memory, and SeaBIOS moves what it needs only once to the end of the memory.
 
 Sources: GRUB's manual, chapter 11 ("GRUB image files"); boot.S and diskboot.S in grub-core/boot/i386/pc of
 GRUB 2.12.
@@ -16,7 +16,7 @@ from bootscope.loaders.model import FIRMWARE, KERNEL, LOAD, ROM, Hooked, ImageLi
 from bootscope.loaders.uboot import UBOOT
 
 BOOT_IMAGE, CORE_IMAGE = "boot.img", "core.img"
-"""Its first sector, and what that reads."""
+"""Its first sector, and the image that this reads."""
 SCRIPT = "grub.cfg"
 _NEVER = r"(?!)"
 _WAIT = re.compile(r"(?m)^([ \t]*set timeout=)([1-9]\d{0,3})[ \t]*$", re.ASCII)
@@ -24,12 +24,12 @@ _NOTHING_SAID = "\0"
 
 
 def without_wait(script: str) -> str:
-    """A menu that leaves no time to choose; empty for one that has no such wait."""
+    """A menu that does not wait for a choice; empty for one without such a wait."""
     return _WAIT.sub(r"\g<1>0", script) if _WAIT.search(script) else ""
 
 
 def menu_wait_s(script: str) -> int:
-    """How many seconds a menu leaves to choose; 0 for one that has no such wait."""
+    """How many seconds a menu waits for a choice; 0 for one without such a wait."""
     waits = _WAIT.findall(script)
     return int(waits[-1][1]) if waits else 0
 
@@ -50,7 +50,7 @@ def _program(name: str, title: str, phrase: str, tree: str) -> Program:
     )
 
 
-# The programs after it call it to read and to print. It lies below 1 MiB, behind that of the graphics card.
+# Later programs call it to read and to print. It is below 1 MiB, behind that of the graphics card.
 BIOS = replace(_program("seabios", "SeaBIOS", "SeaBIOS", FIRMWARE), stays=True, lies=(0xC0000, 0x100000))
 LOADER = _program("grub", "GRUB", "GRUB", "")
 GRUB = replace(

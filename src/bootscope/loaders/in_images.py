@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boot loaders and firmware in images: by the version that a program of theirs holds.
+"""Boot loaders and firmware in images, recognised by the version text in their programs.
 
 Sources: U-Boot include/version.h and common/spl (its version text, in each stage); TF-A
 include/tools_share/firmware_image_package.h (FIP) and its version text; OpenSBI lib/sbi/sbi_init.c; barebox
@@ -36,7 +36,7 @@ TEXTS = (
     Marked("SeaBIOS", re.compile(rb"SeaBIOS \(version (\d[\x21-\x7e]{0,40})\)")),
 )
 _NO_VERSION = ((OPENSBI, b"OpenSBI v%d.%d"), ("GRUB", b"GNU GRUB  version %s"))
-"""Programs that put their version together as they run: it is not known."""
+"""Programs that assemble their version text at run time: the version is unknown."""
 _FIP = b"\x01\x00\x64\xaa"
 LOADED_BY_EFI = ("systemd-boot", "systemd-stub", "GRUB")
 _ORDER = (
@@ -51,18 +51,18 @@ _ORDER = (
     "GRUB",
     "systemd-boot",
 )
-"""In which order they run where several are there; what is not in it runs last."""
+"""The order in which they run where there are several; others run last."""
 
 
 def order(what: str) -> int:
-    """The place of a program in the order in which they run."""
+    """The position of a program in the order in which they run."""
     return _ORDER.index(what) if what in _ORDER else len(_ORDER)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A boot loader that was found: its name, its version (empty where it does not say it), where it stands
-    in what was searched; `place` in words where a boot ROM looks for it there."""
+    """A boot loader that was found: its name, its version (empty if unknown), its offset in the searched
+    data; `place`, in words, if it is where a boot ROM looks for it."""
 
     what: str
     version: str
@@ -71,7 +71,7 @@ class Program:
 
 
 def named_in(data: bytes, at: int = 0) -> list[Program]:
-    """The programs whose texts are in some data that begin at a place, each version once, in order."""
+    """The programs with texts in data that begin at offset `at`, each version once, in order."""
     found: dict[tuple[str, str], Program] = {}
     for mark in TEXTS:
         for match in mark.pattern.finditer(data):

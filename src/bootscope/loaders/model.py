@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a boot loader. Each file beside this one fills it in for one boot loader."""
+"""The description of a boot loader. Each file beside this one provides it for one boot loader."""
 
 from __future__ import annotations
 
@@ -9,35 +9,36 @@ from enum import IntEnum, StrEnum
 
 
 class Hooked(StrEnum):
-    """What is watched in a program of a boot loader. A hook is called after the program and this."""
+    """What is watched in a program of a boot loader. A hook's name consists of the program's name and
+    this."""
 
     START = "start"
     RELOCATE = "relocate"
-    """A function that moves the program: its argument `Loader.moves_to` is where to."""
+    """A function that moves the program: its argument `Loader.moves_to` is the destination."""
     DELAY = "delay"
-    """A loop that waits for a clock; the first argument is how long."""
+    """A loop that waits for a clock; the first argument is the duration."""
     INITCALL = "initcall"
-    """A function that calls one step of the start-up after the other."""
+    """A function that calls the steps of the start-up in turn."""
     PROBE = "probe"
     """A function that starts a device; a pointer to its name is the second word of the first argument."""
     COMMAND = "command"
-    """A function that runs a command: flags, number of words, the words."""
+    """A function that runs a command: flags, number of words, words."""
     PLACE = "place"
-    """A function that is told where a piece of the program has been put."""
+    """A function that gets the address of a loaded piece of the program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A program of a boot loader.
 
-    `name`: its start in a board profile's `addresses`, and what its hooks are called after. `title` also
-    stands before names of its functions and names its image on the card; `phrase` is it in a sentence.
-    `symbols` and `code`: what a recording keeps of it, from the files of the build that have these names.
-    `linked`: where its build leaves the program. `tree`: what its sources are called, where that is not what
-    those of its boot loader are. `pieces`: what a recording keeps of functions whose places are known by
-    other means than one table (:class:`bootscope.capture.objects.Pieces`); empty for none. `stays`: it is
-    called by what comes after it, at the same addresses. `lies`: where one that stays does so, as (first
-    address, first behind it), if it is not all of its functions that stay, or if it may have no symbols.
+    `name`: the key of its start in a board profile's `addresses`, and the first part of its hooks' names.
+    `title` also precedes names of its functions and names its image on the card; `phrase` is its name in a
+    sentence. `symbols` and `code`: what a recording keeps of it, from the files of the build with these
+    names. `linked`: the linked program in its build. `tree`: the name of its sources, if not that of its boot
+    loader's. `pieces`: what a recording keeps of functions whose addresses are not in one table
+    (:class:`bootscope.capture.objects.Pieces`); empty for none. `stays`: later programs call it, at the same
+    addresses. `lies`: the address range of one that stays, as (first address, first behind it), if not all of
+    its functions stay, or if it may have no symbols.
     """
 
     name: str
@@ -56,16 +57,16 @@ class Program:
 
     @property
     def pieces_file(self) -> str:
-        """The file of a build with them."""
+        """The file of its pieces in a build."""
         return f"{self.pieces}.json"
 
     def hook(self, what: Hooked) -> str:
-        """What recordings call a hook in it."""
+        """The name of a hook in it, as in recordings."""
         return f"{self.name}.{what}"
 
     @property
     def moves(self) -> bool:
-        """Whether it moves itself elsewhere while it runs."""
+        """Whether it relocates itself while it runs."""
         return Hooked.RELOCATE in self.functions
 
 
@@ -73,10 +74,10 @@ class Program:
 class Stage:
     """A part of the chain from power-on to the application; each is a phase of the boot.
 
-    It begins when `hook` is first reached. The first stage has none: it is what the board does before its
-    first instruction is seen, and the second begins with that. The stage LOAD begins with the first read of
-    the kernel's image. `milestone`: what users call its beginning; empty for none. `program`: of the boot
-    loader, which runs then.
+    It begins when `hook` is first reached. The first stage has none: it is the time before the board's first
+    visible instruction, at which the second begins. The stage LOAD begins with the first read of the kernel's
+    image. `milestone`: the users' name of its beginning; empty for none. `program`: the boot loader's program
+    that runs in it.
     """
 
     phase: str
@@ -86,14 +87,14 @@ class Stage:
 
 
 class Order(IntEnum):
-    """Where in a boot a program runs; which of those alike is first differs from chip to chip."""
+    """When a program runs in a boot; the order of programs with the same value differs between chips."""
 
     FIRST = 0
     """The chip's ROM, or what it starts."""
     SECOND = 1
     EARLY_LOADER = 2
     SECURE = 3
-    """What stays beside Linux: firmware of a higher privilege."""
+    """Firmware of a higher privilege that stays beside Linux."""
     LOADER = 4
     SYSTEM = 5
     """What a boot loader starts instead of a kernel: another boot loader, a stub, a hypervisor."""
@@ -101,10 +102,10 @@ class Order(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """The line by which a program says that it runs: `pattern` at its beginning.
+    """The line that shows that a program runs: `pattern` matches at its start.
 
-    `milestone`: the stage of the boot that begins there; `order`: where in a boot it runs. `text` is in each
-    such line, for a quick search of a live console; empty where none is made.
+    `milestone`: the stage of the boot that begins there; `order`: when in a boot it runs. `text` is in each
+    such line, for a quick search of a live console; empty where there is no common text.
     """
 
     pattern: str
@@ -130,7 +131,7 @@ class Announced:
 
 @dataclass(frozen=True, slots=True)
 class Cures:
-    """Techniques against what a boot loader spends, and words for whoever cannot see more."""
+    """Techniques against a boot loader's costs, and words for users who cannot see details."""
 
     trim: tuple[str, ...]
     countdown: tuple[str, ...]
@@ -157,21 +158,21 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class ImageLines:
-    """What a boot loader says and does as it starts a kernel. Texts are beginnings of console lines."""
+    """Texts and functions of a boot loader as it starts a kernel. Texts are starts of console lines."""
 
     header: str
-    """Announces a kernel with a header; lines of it that follow are indented."""
+    """Announces a kernel with a header; further lines about it are indented."""
     tree: str
     """Announces a device tree."""
     moves: str
-    """Announces that a kernel with a header is copied to its place."""
+    """Announces that a kernel with a header is copied to its address."""
     starts: str
-    """Its last words."""
+    """Its last line."""
     checks: tuple[str, ...]
-    """Functions that check and copy what has a header."""
+    """Functions that check and copy a kernel with a header."""
     plain: str
     headed: tuple[str, ...]
-    """All that is said of a kernel without a header, and of one with it."""
+    """All texts for a kernel without a header, and for one with it."""
 
 
 LOAD = "load"
@@ -182,22 +183,22 @@ KERNEL = (
     Stage("init", "kernel.init", "init"),
     Stage("application", "application.start", "application"),
 )
-"""What every chain ends with."""
+"""The end of every chain."""
 
 
 FIRMWARE = "firmware"
-"""What the sources of the programs before a boot loader are called in systems and steps."""
+"""The name, in systems and steps, of the sources of the programs before a boot loader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
     """How the programs before a boot loader are built, where they have sources of their own.
 
-    `arguments`: of its make, with `{platform}`, `{build}` and `{payload}` in the place of the platform, the
-    folder to build in, and the boot loader's image. `made`: the folder of the build where its images are.
-    `image`: what becomes of it. That is put together of `first`, and `package` behind it; where these are
-    empty, it is an image of the build. `told_by`: how the boot loader's make is told where the image is, if
-    the boot loader's image holds the firmware; empty if the firmware's image holds the boot loader.
+    `arguments`: of its make, with placeholders `{platform}`, `{build}` and `{payload}` for the platform, the
+    build folder, and the boot loader's image. `made`: the folder of the build where its images are. `image`:
+    the result. It consists of `first` followed by `package`; where these are empty, it is an image of the
+    build. `told_by`: the variable of the boot loader's make for the image's path, if the boot loader's image
+    holds the firmware; empty if the firmware's image holds the boot loader.
     """
 
     title: str
@@ -211,8 +212,8 @@ class Firmware:
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A boot loader. `tree`: what its sources are called in systems, steps and changes; `objects` and
-    `config`: what a recording keeps of how they were linked and configured."""
+    """A boot loader. `tree`: the name of its sources in systems, steps and changes; `objects` and `config`:
+    what a recording keeps of their linking and configuration."""
 
     name: str
     title: str
@@ -220,12 +221,12 @@ class Loader:
     objects: str
     config: str
     countdown: str
-    """A regular expression for its functions that wait for a key before it boots."""
+    """A regular expression for its functions that wait for a key before booting."""
     script_commands: tuple[str, ...]
     boot_commands: tuple[str, ...]
     """Commands that run a script, and that start a kernel."""
     first_boots_title: str
-    """What it is called that the first of its programs starts Linux."""
+    """The name of the mode in which the first of its programs starts Linux."""
     settings: Settings
     images: ImageLines
     announced: tuple[Announced, ...]
@@ -233,45 +234,45 @@ class Loader:
     stages: tuple[Stage, ...]
     """The whole chain, in order: from ROM to KERNEL."""
     clocks: tuple[str, ...] = ()
-    """Its functions that tell the time. Who asks them again and again waits until it is late enough."""
+    """Its functions that read the time. Repeated calls mean that the caller waits for a time."""
     bus_resets: tuple[str, ...] = ()
-    """Its functions that wait after they have reset an I2C controller."""
+    """Its functions that wait after resetting an I2C controller."""
     card_idle: str = ""
-    """Its function that makes a card idle: it waits before and after the command."""
+    """Its function that sets a card idle: it waits before and after the command."""
     script_file: str = "boot.scr"
     """Its script on the boot partition."""
     wrapped_script: bool = True
     """Whether the script has a header with a checksum."""
     payload: str = ""
-    """The image of its build that firmware holds; empty where none does."""
+    """The image of its build that firmware contains; empty where none does."""
     first_image: str = ""
     card_image: str = ""
-    """The image of its build that the board itself holds, and the one that goes to a card as it is; empty
-    where a chip's ROM finds both on the card."""
+    """The image of its build that the board itself contains, and the one that is copied to a card unchanged;
+    empty where a chip's ROM finds both on the card."""
     card_files: tuple[str, ...] = ()
-    """Images of its build that are files of the boot partition: what a chip's ROM or the first program finds
-    there by name."""
+    """Images of its build that are files of the boot partition, which a chip's ROM or the first program finds
+    by name."""
     sector_image: str = ""
-    """The image of the code in the card's first sector, before the table of partitions; empty for none."""
+    """The image of the code in the card's first sector, before the partition table; empty for none."""
     firmware: Firmware | None = None
-    """What is built of other sources; None for a boot loader that is all there is."""
+    """Programs that are built from other sources; None for a boot loader without such programs."""
     moves_to: int = 0
-    """Which argument of the function that moves a program is where to; they count from 0."""
+    """Which argument of the function that moves a program is the destination; they count from 0."""
     by_emulator: bool = False
-    """Whether kernel and initramfs are put into memory by the emulator; its programs are firmware then."""
+    """Whether the emulator loads kernel and initramfs into memory; its programs are firmware then."""
     unpacking: Callable[[str, int], str] | None = None
-    """Makes of its script one by which it may unpack the kernel, at an address that is free; empty where the
-    script starts none so. None for a boot loader that does not unpack kernels."""
+    """Changes its script so that it can unpack the kernel, using a free address; returns an empty text where
+    the script starts no kernel in that way. None for a boot loader that does not unpack kernels."""
     menu_wait_s: Callable[[str], int] | None = None
-    """Seconds that a menu in its script waits for a key. None for a boot loader whose waiting is seen."""
+    """Seconds that a menu in its script waits for a key. None for a boot loader whose waiting is recorded."""
 
     @property
     def boot_images(self) -> tuple[str, ...]:
-        """What a boot needs of its build; empty where a chip's ROM says that."""
+        """The images of its build that a boot needs; empty where a chip's ROM determines that."""
         return tuple(filter(None, (self.payload, self.first_image, self.card_image, *self.card_files)))
 
     def tree_of(self, program: Program) -> str:
-        """What the sources of one of its programs are called."""
+        """The name of the sources of one of its programs."""
         return program.tree or self.tree
 
     @property
@@ -296,7 +297,7 @@ class Loader:
 
     @property
     def needed(self) -> tuple[Program, ...]:
-        """Those that no boot can do without: all but the one that only loads the kernel."""
+        """Those that every boot needs: all but the one that only loads the kernel."""
         return self.programs[:-1]
 
     @property
@@ -305,10 +306,10 @@ class Loader:
         return self.programs[-1]
 
     def program(self, phase: str) -> Program | None:
-        """The program that runs in a phase; None for what is no part of the boot loader."""
+        """The program that runs in a phase; None for a phase outside of the boot loader."""
         return next((stage.program for stage in self.stages if stage.phase == phase), None)
 
     def phases_of(self, *programs: Program) -> tuple[str, ...]:
-        """The phases in which some programs run; in which any runs, when none is named."""
+        """The phases in which the given programs run; without programs, those in which any runs."""
         wanted = programs or self.programs
         return tuple(stage.phase for stage in self.stages if stage.program in wanted)

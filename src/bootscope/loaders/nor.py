@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot that the CPU runs from parallel NOR flash, without an SPL: it moves itself to memory, and copies the
-kernel there, or starts it where it lies. Source: README of U-Boot 2025.01, "Board initialization flow"."""
+"""U-Boot that the CPU runs from parallel NOR flash, without an SPL: it relocates itself to memory, and copies
+the kernel there, or starts it in place. Source: README of U-Boot 2025.01, "Board initialization flow"."""
 
 from __future__ import annotations
 

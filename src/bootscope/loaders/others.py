@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs before Linux that bootscope cannot boot yet, and knows by what they say on a console.
+"""Programs before Linux that bootscope cannot boot yet, and recognises by their console output.
 
-A pattern is what the program says first of itself, with what stands before its words in its own way of
-stamping lines. Names are those that the makers' documents use.
+A pattern matches a program's first line, including the program's own kind of time stamp. Names are those in
+the makers' documents.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from bootscope.loaders.model import Banner, Order
 
 _COUNTED = r"(?:\[ {0,8}\d{1,8}(?:\.\d{1,9})?\] {0,2})?"
-"""A count of milliseconds or seconds that some vendors put before each line."""
+"""A count of milliseconds or seconds that some vendors print before each line."""
 
 FIRST = (
     Banner(
@@ -82,8 +82,8 @@ LOADERS = (
 )
 BANNERS = (*FIRST, *SECURE, *LOADERS)
 HANDOVER = r"(?:[A-Z]{3} )?Now booting linux kernel:"
-"""RedBoot's last words, in its ports for ARM and MIPS, with what a maker put before them."""
+"""RedBoot's last line, in its ports for ARM and MIPS, with a maker's prefix."""
 HANDED_OVER = r"Jumping to boot code at "
-"""coreboot's last words before its payload runs."""
+"""coreboot's last line before its payload runs."""
 BAREBOX_PROMPT = r"barebox@.{1,80}:/ ?#?"
 GRUB_PROMPT = r"grub>"

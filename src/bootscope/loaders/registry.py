@@ -25,7 +25,8 @@ PROGRAMS = tuple(dict.fromkeys(program for found in LOADERS.values() for program
 
 
 def merged(chains: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The phases of several chains in one order; those of a later chain only come behind their neighbours."""
+    """The phases of several chains in one order; phases that only a later chain has follow their
+    neighbours."""
     found: list[str] = []
     for chain in chains:
         at = 0
@@ -37,7 +38,7 @@ def merged(chains: list[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 PHASES = merged([found.phases for found in LOADERS.values()])
-"""The phases that a boot may have, in order, whatever its boot loader is."""
+"""The phases that a boot may have with any boot loader, in order."""
 LOADER_PHASES = tuple(phase for phase in PHASES if any(found.program(phase) for found in LOADERS.values()))
 MILESTONES = tuple(
     dict.fromkeys(
@@ -48,7 +49,7 @@ MILESTONES = tuple(
         if stage.phase == phase and stage.milestone
     )
 )
-"""The milestones that are beginnings of phases, in order."""
+"""The milestones at the beginnings of phases, in order."""
 
 
 def hooks(*kinds: Hooked) -> tuple[str, ...]:
@@ -57,6 +58,6 @@ def hooks(*kinds: Hooked) -> tuple[str, ...]:
 
 
 def program_of(hook: str) -> Program | None:
-    """The program that a hook is in; None for hooks of Linux."""
+    """The program that contains a hook; None for hooks of Linux."""
     name = hook.partition(".")[0]
     return next((program for program in PROGRAMS if program.name == name), None)

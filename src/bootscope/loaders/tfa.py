@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trusted Firmware-A before U-Boot: BL1 in the chip's memory, BL2, BL31, and U-Boot as what they call BL33.
+"""Trusted Firmware-A before U-Boot: BL1 in the chip's memory, BL2, BL31, and U-Boot as BL33.
 
 Source: docs/design/firmware-design.rst of Trusted Firmware-A 2.12.
 """

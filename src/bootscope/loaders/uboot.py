@@ -46,7 +46,7 @@ PROPER = Program(
     symbols_file="u-boot.map",
     code="u-boot-program",
     code_file="u-boot.elf",
-    # It moves itself to the end of memory.
+    # It relocates itself to the end of memory.
     functions={Hooked.RELOCATE: "relocate_code", **_FUNCTIONS, Hooked.COMMAND: "cmd_process"},
     linked="u-boot",
 )
@@ -60,9 +60,9 @@ BANNERS = (
 HANDOVER = r"(?:\[\d{2,5}\.\d{3}\])?Starting kernel \.\.\."
 """Some vendors' U-Boot prints its own time before each line."""
 RESETS = r"resetting \.\.\.|Resetting on cold boot"
-"""Its words before it resets the chip."""
+"""Its lines before it resets the chip."""
 VERSION_GOES_ON = r"\S{0,80}(?:gcc|clang)\b"
-"""What its command `version` prints behind the words that it begins with when it runs: its compiler."""
+"""What its command `version` prints after the text that is also its banner: its compiler."""
 COUNTDOWN = r"Hit (?:any )?key to stop autoboot|[Aa]utoboot in \d+ second"
 COUNTDOWN_SECONDS = r"[Aa]utoboot:?\s+(?:in )?(\d{1,3})"
 PROMPT = r"=>|U-Boot>|[A-Za-z0-9_-]{1,20} ?(?:=>|#>)"
@@ -74,7 +74,7 @@ _IMAGES = ImageLines(
     moves="   Loading Kernel Image",
     starts="Starting kernel",
     checks=("image_check_dcrc", "memmove_wd"),
-    # Of bootz and of bootm, with addresses as they are on the Cubieboard.
+    # For bootz and bootm, with the Cubieboard's addresses.
     plain="Kernel image @ 0x42000000 [ 0x000000 - 0x54a300 ]\r\n",
     headed=(
         "## Booting kernel from Legacy Image at 42000000 ...\r\n",
@@ -91,8 +91,8 @@ _LOADS_KERNEL = re.compile(r"^load .*\{kernel_address\}.*\n", re.MULTILINE)
 
 
 def with_unpacking(script: str, address: int) -> str:
-    """A script by which `booti` may unpack the kernel that it loads, to `address` for a while: as it is where
-    it says so already, empty where it loads none so."""
+    """A script with which `booti` can unpack the kernel that it loads, temporarily to `address`: unchanged if
+    it can already, empty where it does not load a kernel in that way."""
     found = _LOADS_KERNEL.search(script)
     if not found or "booti" not in script:
         return ""
@@ -110,7 +110,7 @@ UBOOT = Loader(
     config="u-boot-config",
     countdown=r"abortboot|autoboot|bootdelay",
     clocks=("get_ticks", "get_timer", "get_timer_us", "timer_get_us", "get_timer_masked"),
-    bus_resets=("twsi_i2c_init", "twsi_reset"),  # the compiler makes the second a part of the first
+    bus_resets=("twsi_i2c_init", "twsi_reset"),  # the compiler inlines the second into the first
     card_idle="mmc_go_idle",
     script_commands=("source",),
     boot_commands=("bootz", "bootm", "booti", "boot", "bootelf", "bootefi"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""U-Boot in files of the card's boot partition: of Xilinx' Zynq-7000, whose ROM looks for `boot.bin` there.
+"""U-Boot in files of the card's boot partition: for Xilinx' Zynq-7000, whose ROM looks for `boot.bin` there.
 
 That is the SPL, which loads `u-boot.img` from the same partition. Source: Zynq-7000 Technical Reference
 Manual, UG585, chapter 6, and doc/board/xilinx/zynq.rst of U-Boot 2025.01.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The card of a soak: a copy that keeps what boots write, and what is in its partitions now."""
+"""The card of a soak: a copy that keeps what boots write, and the checks of its partitions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bootscope.soak.states import State, Verdict
 
 @dataclass(frozen=True)
 class Region:
-    """A partition of the card, or all of it where it has none: its name for people, and what is in it (empty
-    where nobody knows)."""
+    """A partition of the card, or all of it where it has none: its name for people, and its content (empty
+    where unknown)."""
 
     name: str
     start_bytes: int
@@ -30,8 +30,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a cut left of a region. `lost`: files of the image that are gone, or empty though they were
-    not."""
+    """The state of a region after a cut. `lost`: files of the image that are gone, or have become empty."""
 
     region: Region
     state: State
@@ -58,7 +57,7 @@ def _copy(source: int, start: int, to: int, count: int) -> None:
 
 
 def regions(card: Path) -> tuple[Region, ...]:
-    """What is on a card, by its table of partitions."""
+    """The regions of a card, by its partition table."""
     volume = opened(card, str(card))
     try:
         found = [one for one in partitions.read(volume).partitions if one.type != "extended"]
@@ -76,7 +75,7 @@ def _regions(volume: Volume, stretches: list[tuple[str, int, int]]) -> Iterator[
 
 
 class CardCheck:
-    """Compares a card in use with what it was as it was built. `folder` is one of ours, for copies."""
+    """Compares a card in use with the original image. `folder` is a scratch folder for copies."""
 
     def __init__(self, built: Path, card: Path, folder: Path) -> None:
         self._built, self.path, self._folder = built, card, folder
@@ -84,7 +83,7 @@ class CardCheck:
         self._files = {region.name: self._listed(built, region) for region in self.regions}
 
     def check(self) -> tuple[Checked, ...]:
-        """What every region holds now."""
+        """The current state of every region."""
         return tuple(self._checked(region) for region in self.regions)
 
     def _checked(self, region: Region) -> Checked:
@@ -108,7 +107,7 @@ class CardCheck:
         return Checked(region, state, tuple(sorted(lost)))
 
     def _listed(self, built: Path, region: Region) -> dict[str, int]:
-        """The files of a region as it was built, where they can be listed: path -> size in bytes."""
+        """The files of a region in the original image, where they can be listed: path -> size in bytes."""
         if not region.kind.startswith("ext"):
             return {}
         folder = self._folder / "list"
@@ -123,7 +122,7 @@ class CardCheck:
             every = ExtImage(image, folder).walk()
             return {one.path: one.size_bytes for one in every if one.kind == REGULAR}
         except UserError:
-            return {}  # too many files, or too damaged to be listed: the check says so
+            return {}  # too many files, or too damaged to be listed: the check reports that
 
     def _part(self, card: Path, region: Region, folder: Path) -> Path:
         copy = folder / COPY
@@ -133,7 +132,7 @@ class CardCheck:
         return copy
 
     def _same(self, region: Region) -> bool:
-        """Whether every byte is as it was built; what an image leaves out of its card is zeros."""
+        """Whether every byte is as in the original; what the image lacks of its card is zeros."""
         with self.path.open("rb") as f, self._built.open("rb") as g:
             for at in range(region.start_bytes, region.start_bytes + region.size_bytes, CHUNK_BYTES):
                 count = min(CHUNK_BYTES, region.start_bytes + region.size_bytes - at)

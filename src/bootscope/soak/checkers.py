@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """File systems checked by their own tools, without root and without mounting: by kind.
 
-A tool gets a copy. What Linux does at the next mount by itself (a journal, a log, a mark that it is in use)
-is no damage; what `fsck` at boot mends without asking is told; anything else is damage.
+A tool gets a copy. What Linux does by itself at the next mount (replaying a journal or log, clearing a dirty
+mark) is not damage; what `fsck` at boot repairs without asking is reported; anything else is damage.
 
 Sources of the exit codes: the manual pages e2fsck(8), fsck.fat(8), btrfs-check(8), xfs_repair(8); fsck.f2fs
 as tried on images that were damaged on purpose.
@@ -25,11 +25,11 @@ _EXT_DAMAGE, _EXT_MENDED = r"\?( no)?$|UNEXPECTED", r"\bwrong\b|FIXED|CLEARED"
 _MENDED, _LEFT = 0x1, 0x4
 _BTRFS_LOG_AT = 0x10060
 _FAT_MARK_AT = {True: 0x41, False: 0x25}
-"""Of a FAT32, and of a smaller one: where a mark says that it is in use."""
+"""Offset of the dirty mark: of a FAT32 (True), and of a smaller FAT."""
 _XFS_LOG = re.compile(r"state: <(\w+)>")
 _SAID = 160
 COPY = "partition"
-"""What the copy is called, in the folder that a checker gets."""
+"""The name of the copy, in the folder that a checker gets."""
 
 
 def _ran(*command: str, folder: Path) -> Finished:
@@ -45,14 +45,14 @@ def _bytes(folder: Path, at: int, count: int) -> bytes:
 
 
 def _words(done: Finished, pattern: str) -> str:
-    """The first line of an answer with `pattern` in it, else its last one."""
+    """The first line of the output that contains `pattern`, else the last one."""
     lines = [line.strip() for line in done.output.splitlines() if line.strip()]
     told = next((line for line in lines if re.search(pattern, line)), lines[-1] if lines else "")
     return printable(told.removeprefix(f"{COPY}: "))[:_SAID]
 
 
 def ext(folder: Path) -> State:
-    """ext2, ext3, ext4: as e2fsck at boot does it (-p), and then nothing may be left."""
+    """ext2, ext3, ext4: as e2fsck at boot checks them (-p), after which no error may be left."""
     tools.require("e2fsck")
     to_replay = _bytes(folder, _EXT_FEATURES_AT, 1)[0] & _EXT_TO_REPLAY
     mends = _ran("e2fsck", "-p", folder=folder)
@@ -67,7 +67,7 @@ def ext(folder: Path) -> State:
 
 
 def fat(folder: Path) -> State:
-    """FAT: errors, a mark that it was in use, or nothing."""
+    """FAT: errors, a dirty mark, or nothing."""
     tools.require("mkfs.vfat")
     large = int.from_bytes(_bytes(folder, 22, 2), "little") == 0
     in_use = _bytes(folder, _FAT_MARK_AT[large], 1)[0] & 1
@@ -102,7 +102,7 @@ def btrfs(folder: Path) -> State:
 
 
 def xfs(folder: Path) -> State:
-    """XFS: only Linux replays its log, and without that xfs_repair finds what is no damage."""
+    """XFS: only Linux replays its log; until then xfs_repair reports errors that are not damage."""
     tools.require("mkfs.xfs")
     told = _XFS_LOG.search(_ran("xfs_logprint", "-t", folder=folder).output)
     if not told or told[1] != "CLEAN":
@@ -120,4 +120,4 @@ CHECKERS: dict[str, Checker] = {
 }
 """By the name of the kind in bootimage.probe."""
 ONLY_READ = ("squashfs", "erofs", "cramfs", "romfs", "ISO 9660")
-"""Kinds that nothing writes to: every byte stays."""
+"""Read-only kinds: every byte stays."""

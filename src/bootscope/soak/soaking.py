@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A soak: boot, cut the power at a random moment, check the card, boot to the end, check again.
 
-All boots are on one card, which keeps what they write, and are boots of one run in the store. The first one
-goes to its end: it is the boot that `record` makes. Then come pairs, one that is cut and one that goes to its
-end. The moments follow from the seed alone, and boots here are exact: the same seed gives the same soak.
+All boots use one card, which keeps what they write, and are boots of one run in the store. The first one runs
+to its end: it is the boot that `record` makes. Then come pairs: one that is cut and one that runs to its end.
+The moments follow from the seed alone, and boots here are exact: the same seed gives the same soak.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from bootscope.timeline.build import timeline
 from bootscope.timeline.model import Timeline
 
 SUFFIX = ".soak"
-"""Of the name of a soak's run."""
+"""Suffix of the name of a soak's run."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """How often the power is cut, at moments drawn by `seed`: from `since` (a milestone or a board time of
-    the first boot; empty for power-on) to `after_ns` of virtual time after its milestone."""
+    the first boot; empty for power-on) to `after_ns` of virtual time after the first boot's milestone."""
 
     cuts: int = 10
     seed: int = 1
@@ -48,8 +48,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Cut:
-    """One cut: the boot that it ended, when (board time) and in which phase; then the next boot, which went
-    on to its milestone, or did not (None). `left` and `left_after`: what was on the card after each."""
+    """One cut: the boot that it ended, when (board time) and in which phase; then the next boot, which
+    reached its milestone, or did not (None). `left` and `left_after`: what was on the card after each."""
 
     boot: BootInfo
     at_ns: int
@@ -61,7 +61,7 @@ class Cut:
 
     @property
     def good(self) -> bool:
-        """Whether the boot went on until its cut, the next one came to its end, and nothing was damaged."""
+        """Whether the boot ran until its cut, the next one reached its milestone, and nothing was damaged."""
         went = self.boot.ended == BootEnd.LIMIT and self.reached_ns is not None
         return went and not damaged((*self.left, *self.left_after))
 
@@ -69,7 +69,8 @@ class Cut:
 @dataclass(frozen=True)
 class Soaked:
     """A soak: its run, when the first boot reached its milestone (None: it did not), what that boot left on
-    the card, and the cuts. `cuts` are fewer than planned where a boot failed or somebody ended it."""
+    the card, and the cuts. There are fewer `cuts` than planned where a boot failed or the user ended the
+    soak."""
 
     run: StoredRun
     plan: Plan
@@ -80,7 +81,7 @@ class Soaked:
 
     @property
     def good(self) -> bool:
-        """Whether all went well that was planned."""
+        """Whether everything planned was done and went well."""
         done = len(self.cuts) == self.plan.cuts and all(cut.good for cut in self.cuts)
         return self.reached_ns is not None and done
 
@@ -91,7 +92,7 @@ def damaged(checked: Sequence[Checked]) -> bool:
 
 
 def moment_ns(seed: int, number: int, span_ns: int) -> int:
-    """When cut `number` of a soak comes, from 1 to `span_ns`: the same in every version of Python."""
+    """When cut `number` of a soak comes, from 1 to `span_ns`: the same with every version of Python."""
     digest = hashlib.sha256(f"{seed}/{number}".encode()).digest()
     return int.from_bytes(digest[:16], "big") % span_ns + 1
 
@@ -99,8 +100,8 @@ def moment_ns(seed: int, number: int, span_ns: int) -> int:
 @contextlib.contextmanager
 def soaking(store: Store, task: Task, image: Path, plan: Plan, flash: Flash | None = None) -> Iterator[Soak]:
     """A soak that is ready to begin: `task` is what boots (one boot of it), `image` the content of its card,
-    `flash` its NAND chip, if it has one. Card and chip are copies, and are gone afterwards. Raises ToolError
-    where there is no room for them."""
+    `flash` its NAND chip, if it has one. Card and chip are copies, which are removed afterwards. Raises
+    ToolError where there is no room for them."""
     with tempfile.TemporaryDirectory(prefix=".soak-", dir=store.root) as name:
         card, facts = Path(name) / "card.img", task.subject.facts
         copied(image, card, facts.card_bytes)
@@ -108,7 +109,7 @@ def soaking(store: Store, task: Task, image: Path, plan: Plan, flash: Flash | No
         if flash and media.nand:
             chip = Chip(flash, media.nand, Path(name))
             media = replace(media, nand=chip.content, memory=chip.memory)
-        # So that nobody takes its boots for those of the system as it is.
+        # So that its boots are not taken for those of the unchanged system.
         facts = msgspec.structs.replace(facts, name=facts.name + SUFFIX)
         subject = replace(task.subject, media=media, facts=facts)
         task = replace(task, subject=subject, boots=2 * plan.cuts + 1)
@@ -116,7 +117,7 @@ def soaking(store: Store, task: Task, image: Path, plan: Plan, flash: Flash | No
 
 
 class Soak:
-    """One soak. `run_id` is that of its run in the store; empty until it begins."""
+    """One soak. `run_id` is the id of its run in the store; empty until it begins."""
 
     def __init__(self, store: Store, task: Task, plan: Plan, card: CardCheck, chip: Chip | None) -> None:
         self._store, self._task, self._plan, self._card, self._chip = store, task, plan, card, chip
@@ -126,12 +127,12 @@ class Soak:
 
     @property
     def begun(self) -> bool:
-        """Whether there is something to tell: the first boot is over."""
+        """Whether there is something to report: the first boot is over."""
         return bool(self._checks)
 
     def run(self, observer: Observer) -> Soaked:
         """Boots and cuts. Raises UserError for a moment that the first boot does not have, ToolError as
-        recordings and tools do; on Ctrl-C :meth:`found` tells what was recorded by then."""
+        recordings and tools do; after Ctrl-C :meth:`found` returns what was recorded by then."""
         self.run_id = self._store.new_run_id(self._task.subject.facts.name, datetime.now(UTC))
         record_boots(self._store, self._task, observer, self.run_id, self._each)
         if len(self._checks) < len(self._store.load(self.run_id).boots):
@@ -143,13 +144,13 @@ class Soak:
         copied(self._card.path, to, self._card.path.stat().st_size)
 
     def _check(self) -> None:
-        """After a boot: what it left."""
+        """Checks what a boot left."""
         if self._chip:
             self._chip.end()
         self._checks.append((*self._card.check(), *([self._chip.check()] if self._chip else ())))
 
     def _each(self, number: int, before: BootInfo | None) -> Task | None:
-        """What boot `number` is; None where the one before has failed."""
+        """The task for boot `number`; None where the boot before has failed."""
         if before:
             self._check()
             if damaged(self._checks[-1]) or (number % 2 == 0 and not before.complete):
@@ -159,18 +160,18 @@ class Soak:
         return self._task if number % 2 else self._cut(number)
 
     def _cut(self, number: int) -> Task:
-        """Boot `number`, whose power is cut."""
+        """The task for boot `number`, whose power is cut."""
         if number == 2:
             self._range = self._drawn_from()
         first_ns, last_ns = self._range
         at_ns = first_ns + moment_ns(self._plan.seed, number // 2, last_ns - first_ns)
-        # An application that has nothing to do is no boot that hangs.
+        # An idle application is not a boot that hangs.
         quiet_ns = self._task.limits.quiet_ns + self._plan.after_ns
         limits = replace(self._task.limits, limit_ns=at_ns, quiet_ns=quiet_ns, cut=True)
         return replace(self._task, limits=limits)
 
     def _drawn_from(self) -> tuple[int, int]:
-        """(first, last) virtual time of a cut, by what the first boot was."""
+        """(first, last) virtual time of a cut, by the first boot."""
         v = view(self._store, self._store.load(self.run_id))
         last_ns = v.evidence.recorded[-1].time_ns
         since = self._plan.since
@@ -183,7 +184,7 @@ class Soak:
         return first_ns, last_ns + self._plan.after_ns
 
     def found(self) -> Soaked:
-        """What came of it, by the boots that were recorded, but one that was interrupted."""
+        """The result so far, from the boots that were recorded, without an interrupted one."""
         run = self._store.load(self.run_id)
         boots = [boot for boot in run.boots if boot.info.ended != BootEnd.INTERRUPTED]
         infos = [boot.info for boot in boots]

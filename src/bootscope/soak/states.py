@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a power cut left of a file system, in what all kinds of them share."""
+"""The state of a file system after a power cut: what all kinds have in common."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 class Verdict(StrEnum):
     """From good to bad; the last one fails a soak."""
 
-    UNCHANGED = "unchanged"  # one that is only read
+    UNCHANGED = "unchanged"  # of a file system that is only read
     CLEAN = "clean"
-    PENDING = "pending"  # what the next mount does by itself, as to replay a journal
-    UNCHECKED = "unchecked"  # nothing here can look into it
-    MENDED = "mended"  # wrong, but what a check at boot mends without asking
+    PENDING = "pending"  # done by the next mount itself, such as replaying a journal
+    UNCHECKED = "unchecked"  # nothing here can check it
+    MENDED = "mended"  # wrong, but repaired by a check at boot without asking
     DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
 class State:
-    """A file system after a cut; `words` say what was found, empty where the verdict says it all."""
+    """A file system after a cut; `words` describe what was found, empty where the verdict says it all."""
 
     verdict: Verdict
     words: str = ""
@@ -31,4 +31,4 @@ class State:
 CLEAN = State(Verdict.CLEAN)
 
 Checker = Callable[[Path], State]
-"""Looks at the copy of a file system in a folder of ours; it may change the copy."""
+"""Checks the copy of a file system in a folder of ours; it may change the copy."""
