@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzzes what `bootscope image` reads: damaged kernels, packages, disks and menus, for a given time each.
 
-    python tools/fuzz_images.py [--seconds 60] [--only NAME]... [--seed N]
+    python tools/fuzz_images.py [--seconds 60] [--only NAME]... [--seed N] [--keep FOLDER]
 
 A reader may refuse data only with one of bootscope's errors, and gets 20 s of CPU time. Data that breaks
 these rules is written to the folder named by --keep, reduced where that is quick.

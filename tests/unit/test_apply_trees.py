@@ -103,7 +103,7 @@ def test_files_for_openwrt() -> None:
     )
     assert out.files["files/etc/note's"] == "text\n"
     assert out.links == {}
-    assert any(line.startswith("/var/log: OpenWrt makes") for line in out.lost)
+    assert any(line.startswith("/var/log: OpenWrt creates") for line in out.lost)
     assert any("cannot remove files" in line and "/etc/init.d/S*" in line for line in out.by_hand)
     assert any("--set-val BOOTDELAY 0" in line for line in out.by_hand)
 
