@@ -116,5 +116,5 @@ def test_a_system_that_is_another_build_now_is_not_counted_again(
     told = bootscope.store / "runs" / run / "run.json"
     told.write_text(json.dumps({**json.loads(told.read_text()), "build_id": "f" * 64}))
     said = refused(bootscope, "what-if", run, "l2=512K")
-    assert "is of build ffffffffffff, and debian is build" in said
+    assert "is of build ffffffffffff, but debian is build" in said
     assert "bootscope record debian --timing --core cortex-a8" in said
