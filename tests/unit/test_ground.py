@@ -98,6 +98,18 @@ def test_a_boot_after_the_lines_of_the_system_before_counts_from_its_own_first_l
     assert abs(a - b) < 20 * MS
 
 
+def test_a_boot_without_times_stays_as_it_is() -> None:
+    """It has lines, so the moment of the first one is known, and did not reach its end."""
+    good = tuple(
+        BootTimes(f"r/{n:03}", {LOGIN: 9 + n, WHOLE: 9 + n}, zero=zero, first_ns=n)
+        for n, zero in enumerate("ab", 1)
+    )
+    died = BootTimes("r/003", {}, False, "the kernel panicked", zero="a", first_ns=3)
+    ground = common_zero((SampleSet("r", (*good, died)),))
+    assert [boot.times[LOGIN] for boot in ground.sets[0].complete] == [9, 9]
+    assert ground.sets[0].boots[2] == died
+
+
 def test_where_no_first_line_is_known_there_is_no_verdict() -> None:
     boots = tuple(BootTimes(f"r/{n:03}", {LOGIN: n, WHOLE: n}, zero=zero) for n, zero in enumerate("abab", 1))
     ground = common_zero((SampleSet("r", boots),))

@@ -52,7 +52,8 @@ def _listed(sets: Sequence[SampleSet], zero: str) -> str:
 
 
 def _from_first(boot: BootTimes) -> BootTimes:
-    if boot.first_ns is None:
+    # A boot that did not reach its end has no total, and is in no figure.
+    if boot.first_ns is None or not boot.complete:
         return boot
     return replace(_window(boot, boot.first_ns, boot.times[WHOLE]), zero=FIRST_LINE, first_ns=0)
 
