@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from bootscope.analysis.significance import FASTER, NOT_SHOWN, SAME, SLOWER, aga
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.runs.run import sample_set
-from bootscope.timeline.trace import Point, Span, Trace, Track
+from bootscope.timeline.trace import LENGTH, OR_MORE, Point, Span, Trace, Track
 from tests.fixtures.stock_boot import unpack
 
 from .boot_noise import MS, Board
@@ -138,6 +139,21 @@ def test_what_came_before_a_boot_is_in_none_of_its_times() -> None:
     kernel = Quantity(PHASE, "kernel")
     assert found.times == {Quantity(MILESTONE, "kernel-entry"): 0, kernel: 10, WHOLE: 10}
     assert found.spans == {kernel: ((0, 10),)}
+
+
+def test_a_total_of_which_only_the_least_is_known_is_none() -> None:
+    kernel = Track(
+        "phases", "phase", "phases", (Span(0, 10, "kernel"), Span(10, 99, "init", {LENGTH: OR_MORE}))
+    )
+    cut = Trace(
+        "t", "c", 99, (kernel,), (Point(10, "init", "milestone"),), total_or_later=True, end_seen=False
+    )
+    found = of_traces("run", [("run/001", cut)])
+    assert [str(quantity) for quantity in found.quantities()] == ["init", "phase kernel"]
+    assert goal((found,)) == Quantity(MILESTONE, "init")
+    assert "total" not in [str(v.quantity) for v in against(found, found).details]
+    bare = of_traces("run", [("run/001", replace(cut, tracks=(), points=()))])
+    assert (goal((bare,)), bare.values(WHOLE)) == (WHOLE, [])
 
 
 def test_the_verdict_is_about_what_the_runs_were_for_or_the_last_milestone_of_all() -> None:

@@ -110,6 +110,15 @@ def test_a_boot_without_times_stays_as_it_is() -> None:
     assert ground.sets[0].boots[2] == died
 
 
+def test_boots_without_a_known_end_count_from_their_first_line_and_get_no_total() -> None:
+    cut = tuple(
+        BootTimes(f"r/{n:03}", {LOGIN: 9 + n, INIT: 5}, spans={INIT: ((n, n + 5),)}, zero=zero, first_ns=n)
+        for n, zero in enumerate("ab", 1)
+    )
+    ground = common_zero((SampleSet("r", cut),))
+    assert [boot.times for boot in ground.sets[0].boots] == [{LOGIN: 9, INIT: 5}] * 2
+
+
 def test_where_no_first_line_is_known_there_is_no_verdict() -> None:
     boots = tuple(BootTimes(f"r/{n:03}", {LOGIN: n, WHOLE: n}, zero=zero) for n, zero in enumerate("abab", 1))
     ground = common_zero((SampleSet("r", boots),))

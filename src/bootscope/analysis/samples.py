@@ -44,6 +44,7 @@ def called(name: str) -> Quantity:
 @dataclass(frozen=True)
 class BootTimes:
     """One boot: quantity -> ns. One that is not `complete` did not reach its end; `why` says so.
+    One whose end is not known, or only the earliest, has no total.
 
     `spans` are the stretches (start, end) of each phase, in ns; `bounded` are the phases of which only a
     bound of the length is known, in order: they are in no other field. `zero` says what happened at 0, empty
@@ -135,7 +136,8 @@ def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
                 spans[phase] = (*spans.get(phase, ()), own)
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
-    times[WHOLE] = trace.total_ns - trace.other_ns
+    if trace.known_total_ns is not None:
+        times[WHOLE] = trace.known_total_ns
     return BootTimes(boot_id, times, complete, why, spans, tuple(bounded))
 
 
