@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from bootscope.analysis.significance import FASTER, NOT_SHOWN, SAME, SLOWER, aga
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.runs.run import sample_set
-from bootscope.timeline.trace import Point, Span, Trace, Track
+from bootscope.timeline.trace import LENGTH, OR_MORE, Point, Span, Trace, Track
 from tests.fixtures.stock_boot import unpack
 
 from .boot_noise import MS, Board
@@ -35,8 +36,8 @@ from .conftest import Command, Done
 READY = Quantity(MILESTONE, "app-ready")
 
 
-def log(values: list[int], ready: str = "app: ready") -> str:
-    """grabserial's log of boots that were ready after so many ns."""
+def log(values: list[int], ready: str = "app: ready", since_ns: int = 0) -> str:
+    """grabserial's log of boots that were ready after so many ns; each begins at `since_ns`."""
     lines = []
     for ns in values:
         moments = [
@@ -47,7 +48,7 @@ def log(values: list[int], ready: str = "app: ready") -> str:
             (ns // 2, "[    0.900000] Run /sbin/init as init process"),
             (ns, ready),
         ]
-        lines += [f"[{at // 1000 / 1e6:.6f} 0.000000] {text}\n" for at, text in moments]
+        lines += [f"[{(since_ns + at) // 1000 / 1e6:.6f} 0.000000] {text}\n" for at, text in moments]
     return "".join(lines)
 
 
@@ -114,6 +115,45 @@ def test_phases_of_one_name_are_added_up_and_a_boot_without_the_milestone_is_not
     assert found.boots[1].why == "app-ready was not reached"
     assert found.step_ns == 4
     assert single(found, 2).boots == found.boots[1:]
+
+
+def test_the_time_of_the_system_before_is_not_the_boots(main_here: Command, tmp_path: Path) -> None:
+    """One log holds 10 s of the system that ran before, the other 60 s."""
+    before = "[0.000000 0.0] app: works\n[{} 0.0] reboot: Restarting system\n"
+    for name, other_ns in (("short", 10_000 * MS), ("long", 60_000 * MS)):
+        text = before.format(other_ns / 1e9 - 0.5) + log([3_200 * MS], since_ns=other_ns)
+        (tmp_path / f"{name}.log").write_text(text)
+        main_here("import", f"{name}.log", "--milestone", "app-ready=app: ready")
+    found = document(main_here("compare", "last~1", "last", "--json"))
+    verdicts = {
+        q["name"]: (q["a"]["median_ns"], q["b"]["median_ns"]) for q in [found["goal"], *found["details"]]
+    }
+    assert verdicts["app-ready"] == verdicts["total"] == (3_200 * MS, 3_200 * MS)
+    assert "13.200" not in main_here("list").stdout
+
+
+def test_what_came_before_a_boot_is_in_none_of_its_times() -> None:
+    track = Track("phases", "phase", "phases", (Span(50, 60, "kernel"),))
+    points = (Point(20, "old", "milestone"), Point(50, "kernel-entry", "milestone"))
+    (found,) = of_traces("run", [("run/001", Trace("t", "c", 60, (track,), points, other_ns=50))]).boots
+    kernel = Quantity(PHASE, "kernel")
+    assert found.times == {Quantity(MILESTONE, "kernel-entry"): 0, kernel: 10, WHOLE: 10}
+    assert found.spans == {kernel: ((0, 10),)}
+
+
+def test_a_total_of_which_only_the_least_is_known_is_none() -> None:
+    kernel = Track(
+        "phases", "phase", "phases", (Span(0, 10, "kernel"), Span(10, 99, "init", {LENGTH: OR_MORE}))
+    )
+    cut = Trace(
+        "t", "c", 99, (kernel,), (Point(10, "init", "milestone"),), total_or_later=True, end_seen=False
+    )
+    found = of_traces("run", [("run/001", cut)])
+    assert [str(quantity) for quantity in found.quantities()] == ["init", "phase kernel"]
+    assert goal((found,)) == Quantity(MILESTONE, "init")
+    assert "total" not in [str(v.quantity) for v in against(found, found).details]
+    bare = of_traces("run", [("run/001", replace(cut, tracks=(), points=()))])
+    assert (goal((bare,)), bare.values(WHOLE)) == (WHOLE, [])
 
 
 def test_the_verdict_is_about_what_the_runs_were_for_or_the_last_milestone_of_all() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -143,6 +144,13 @@ def test_fewer_than_three_boots_have_no_verdict_unless_they_are_exact(write: Wri
     assert (exact.refused, len(exact.missed)) == ("", 1)
 
 
+def test_a_budget_for_the_total_is_missed_where_no_boot_has_a_known_end(write: Write) -> None:
+    check = read_check(write('[budget]\ntotal = "9 s"\n'))
+    cut = SampleSet("run", tuple(BootTimes(f"run/{n}", {READY: 5}) for n in range(4)), until="app-ready")
+    found = decide(check, cut, None)
+    assert statuses(found)["budget total median"] == MISSED
+
+
 # ---- baselines ----
 
 
@@ -150,6 +158,9 @@ def test_a_baseline_comes_back_as_it_was(tmp_path: Path) -> None:
     boots = run([5000 * MS, 5001 * MS, 5002 * MS], board="b")
     (tmp_path / "b.json").write_bytes(baseline_of(boots))
     assert read_baseline(tmp_path / "b.json") == boots
+    cut = replace(boots, boots=tuple(BootTimes(boot.boot_id, {READY: 5}) for boot in boots.boots))
+    (tmp_path / "b.json").write_bytes(baseline_of(cut))
+    assert read_baseline(tmp_path / "b.json") == cut, "its boots have no known end"
 
 
 @pytest.mark.parametrize(

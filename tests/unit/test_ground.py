@@ -17,6 +17,7 @@ from bootscope.analysis.significance import against
 from bootscope.capture import record
 from bootscope.capture.measured import MEASURED, TAP
 from bootscope.capture.store import Store
+from bootscope.runs.run import sample_set
 
 from . import real_boards
 
@@ -83,6 +84,39 @@ def test_runs_that_count_from_different_moments_are_compared_from_the_first_line
     found = json.loads(main_here("compare", a, b, "--json").stdout)
     assert found["goal"]["verdict"] == "no difference shown"
     assert "power on for boots 1, 2, 3, 4 of A; the first byte received" in " ".join(found["notes"])
+
+
+def test_a_boot_after_the_lines_of_the_system_before_counts_from_its_own_first_line(store: Store) -> None:
+    run_id = real_boards.keep_measured(store, [console(n * MS) for n in range(2)], switched=False)
+    before = [(at * MS, byte) for at, byte in enumerate(b"reboot: Restarting system\r\n")]
+    rewritten(store, run_id, 2, real_boards.capture([*before, *console(first_ns=5_000 * MS)], switched=False))
+    first, second = sample_set(store, run_id).boots
+    assert (first.zero, second.zero, second.first_ns) == ("the first byte received", "the first line", 0)
+    assert abs(second.times[LOGIN] - first.times[LOGIN]) < 25 * MS
+    ground = common_zero((sample_set(store, run_id),))
+    a, b = ground.sets[0].values(LOGIN)
+    assert abs(a - b) < 25 * MS
+
+
+def test_a_boot_without_times_stays_as_it_is() -> None:
+    """It has lines, so the moment of the first one is known, and did not reach its end."""
+    good = tuple(
+        BootTimes(f"r/{n:03}", {LOGIN: 9 + n, WHOLE: 9 + n}, zero=zero, first_ns=n)
+        for n, zero in enumerate("ab", 1)
+    )
+    died = BootTimes("r/003", {}, False, "the kernel panicked", zero="a", first_ns=3)
+    ground = common_zero((SampleSet("r", (*good, died)),))
+    assert [boot.times[LOGIN] for boot in ground.sets[0].complete] == [9, 9]
+    assert ground.sets[0].boots[2] == died
+
+
+def test_boots_without_a_known_end_count_from_their_first_line_and_get_no_total() -> None:
+    cut = tuple(
+        BootTimes(f"r/{n:03}", {LOGIN: 9 + n, INIT: 5}, spans={INIT: ((n, n + 5),)}, zero=zero, first_ns=n)
+        for n, zero in enumerate("ab", 1)
+    )
+    ground = common_zero((SampleSet("r", cut),))
+    assert [boot.times for boot in ground.sets[0].boots] == [{LOGIN: 9, INIT: 5}] * 2
 
 
 def test_where_no_first_line_is_known_there_is_no_verdict() -> None:

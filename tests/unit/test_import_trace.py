@@ -7,7 +7,8 @@ from array import array
 from dataclasses import replace
 
 from bootscope.readers.base import Boot, Log
-from bootscope.readers.join import File, join
+from bootscope.readers.fit import Map
+from bootscope.readers.join import File, Group, Joined, Member, join
 from bootscope.readers.markers import MARKERS, marker_lines, said, split_line
 from bootscope.readers.trace_of import trace_of
 from bootscope.timeline.trace import Point, Span, Table, Trace, Track
@@ -184,3 +185,30 @@ def test_lines_with_a_text_are_found_once_each_and_within_their_log_only() -> No
     assert list(second.lines_with(b"ab")) == [0]
     assert list(second.lines_with(b"x")) == []
     assert list(Log().lines_with(b"x")) == []
+
+
+def four_boots() -> File:
+    """A file on one clock of the host, on which a boot of 3 s begins every 100 s."""
+    lines = [(0, "U-Boot SPL 2025.01"), (S, "Starting kernel ..."), (3 * S, "board login: ")]
+    starts = [n * 100 * S for n in range(4)]
+    return file("four.log", "x", *(boot(HOST, [(at + ns, words) for ns, words in lines]) for at in starts))
+
+
+def test_a_later_boot_of_a_file_begins_with_its_own_first_line() -> None:
+    """All that came before it in the file was its phase `earlier`, and part of its length."""
+    first, second = (trace([four_boots()], number) for number in (0, 1))
+    assert (first.other_ns, first.bounds) == (0, ())
+    assert (second.begins_ns, second.other_ns, second.known_total_ns) == (100 * S, 100 * S, 3 * S)
+    assert [(name, a - 100 * S, b - 100 * S) for name, a, b in phases(second)] == phases(first)
+    assert second.bounds == (
+        "this boot begins with 'spl' at 100.000 s; earlier boots of the file came before: "
+        "not part of this boot",
+    )
+
+
+def test_what_another_file_saw_before_a_later_boot_may_be_of_that_boot() -> None:
+    pins = file("pins.csv", "y", Boot(HOST, points=[Point(99 * S, "power", "pin")]))
+    members = (Member(0, 1, Map(), 0), Member(1, 0, Map(), 0))
+    files = [four_boots(), pins]
+    found = trace_of(files, Joined((Group(members, ()),), ()), 0)
+    assert (found.other_ns, found.bounds) == (0, ())

@@ -52,9 +52,10 @@ def _listed(sets: Sequence[SampleSet], zero: str) -> str:
 
 
 def _from_first(boot: BootTimes) -> BootTimes:
-    if boot.first_ns is None:
+    # A boot that did not reach its end has no total, and is in no figure.
+    if boot.first_ns is None or not boot.complete:
         return boot
-    return replace(_window(boot, boot.first_ns, boot.times[WHOLE]), zero=FIRST_LINE, first_ns=0)
+    return replace(_window(boot, boot.first_ns, boot.times.get(WHOLE)), zero=FIRST_LINE, first_ns=0)
 
 
 def _common_end(ground: Ground) -> Ground:
@@ -88,16 +89,22 @@ def _until(boot: BootTimes, end: Quantity) -> BootTimes:
     return _window(boot, 0, boot.times[end])
 
 
-def _window(boot: BootTimes, start_ns: int, end_ns: int) -> BootTimes:
-    """A boot from `start_ns` to `end_ns`. Phases without known stretches are left out."""
+def _window(boot: BootTimes, start_ns: int, end_ns: int | None) -> BootTimes:
+    """A boot from `start_ns` to `end_ns`, to its unknown end with None. Phases without known stretches are
+    left out."""
     times: dict[Quantity, int] = {}
     spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
     for quantity, ns in boot.times.items():
-        if quantity.kind == MILESTONE and ns <= end_ns:
+        if quantity.kind == MILESTONE and (end_ns is None or ns <= end_ns):
             times[quantity] = max(0, ns - start_ns)
     for quantity, found in boot.spans.items():
-        inside = [(max(a, start_ns) - start_ns, min(b, end_ns) - start_ns) for a, b in found]
+        inside = [
+            (max(a, start_ns) - start_ns, (b if end_ns is None else min(b, end_ns)) - start_ns)
+            for a, b in found
+        ]
         kept = tuple((a, b) for a, b in inside if b > a)
         if kept and quantity.kind == PHASE:
             spans[quantity], times[quantity] = kept, sum(b - a for a, b in kept)
-    return replace(boot, times={**times, WHOLE: end_ns - start_ns}, spans=spans)
+    if end_ns is not None:
+        times[WHOLE] = end_ns - start_ns
+    return replace(boot, times=times, spans=spans)

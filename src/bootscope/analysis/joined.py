@@ -36,8 +36,8 @@ def joined(a: SampleSet, b: SampleSet) -> tuple[SampleSet, SampleSet]:
 
 
 def _phases(boots: SampleSet) -> list[str]:
-    known = [q.name for q in boots.quantities() if q.kind == PHASE]
-    return [*known, *(name for name in _bounded(boots) if name not in known)]
+    shown = {*(q.name for q in boots.quantities() if q.kind == PHASE), *_bounded(boots)}
+    return [name for name in boots.phases() if name in shown]
 
 
 def _bounded(boots: SampleSet) -> list[str]:
@@ -94,4 +94,4 @@ def _of_boot(boot: BootTimes, names: Mapping[str, str], unknown: Collection[str]
             continue
         known = Quantity(quantity.kind, name)
         times[known] = times.get(known, 0) + ns
-    return replace(boot, times=times)
+    return replace(boot, times=times, order=())

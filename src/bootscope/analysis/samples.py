@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
+from bootscope.analysis.phase_order import in_one_order
 from bootscope.core.errors import UserError, unknown
 from bootscope.timeline.model import Timeline
 from bootscope.timeline.trace import LENGTH, Trace
@@ -44,9 +45,11 @@ def called(name: str) -> Quantity:
 @dataclass(frozen=True)
 class BootTimes:
     """One boot: quantity -> ns. One that is not `complete` did not reach its end; `why` says so.
+    One whose end is not known, or only the earliest, has no total.
 
     `spans` are the stretches (start, end) of each phase, in ns; `bounded` are the phases of which only a
-    bound of the length is known, in order: they are in no other field. `zero` says what happened at 0, empty
+    bound of the length is known: they have neither time nor stretch. `order` are all phases in order of time,
+    empty if all have a time, whose order that is then. `zero` says what happened at 0, empty
     if unknown; `first_ns` is when the first line came, None without lines.
     """
 
@@ -58,6 +61,12 @@ class BootTimes:
     bounded: tuple[str, ...] = ()
     zero: str = ""
     first_ns: int | None = None
+    order: tuple[str, ...] = ()
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The names of its phases in order of time, also of those with only a bound."""
+        return self.order or tuple(q.name for q in self.times if q.kind == PHASE)
 
 
 @dataclass(frozen=True)
@@ -96,8 +105,13 @@ class SampleSet:
     def quantities(self) -> tuple[Quantity, ...]:
         """All that any complete boot has: milestones and phases in order of time, then the total."""
         found = dict.fromkeys(q for boot in self.complete for q in boot.times)
-        rank = {MILESTONE: 0, PHASE: 1, TOTAL: 2}
-        return tuple(sorted(found, key=lambda q: rank[q.kind]))
+        milestones = [q for q in found if q.kind == MILESTONE]
+        phases = [q for name in self.phases() if (q := Quantity(PHASE, name)) in found]
+        return (*milestones, *phases, *(q for q in found if q.kind == TOTAL))
+
+    def phases(self) -> tuple[str, ...]:
+        """The phases of all boots in order of time, also those with only a bound."""
+        return in_one_order([boot.phases for boot in self.boots])
 
     def named(self, name: str) -> Quantity:
         """The quantity called `name` (see :class:`Quantity`). Raises UserError when there is none."""
@@ -122,19 +136,32 @@ def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
     if trace.known_total_ns is None and trace.end_seen and trace.points:
         why = "only its earliest end is known" if trace.timed else "its log has no clock"
         return BootTimes(boot_id, {}, complete=False, why=why)
-    times = {Quantity(MILESTONE, name): ns for name, ns in trace.known_milestones().items()}
+    times = _milestones(trace)
     spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
     bounded: list[str] = []
+    order: list[str] = []
     for track in trace.tracks:
         if track.kind == PHASE:
+            order += (span.name for span in track.spans)
             bounded += (span.name for span in track.spans if LENGTH in span.detail)
             for span in (span for span in track.spans if LENGTH not in span.detail):
                 phase = Quantity(PHASE, span.name)
                 times[phase] = times.get(phase, 0) + span.duration_ns
-                spans[phase] = (*spans.get(phase, ()), (span.start_ns, span.end_ns))
+                own = (span.start_ns - trace.other_ns, span.end_ns - trace.other_ns)
+                spans[phase] = (*spans.get(phase, ()), own)
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
-    return BootTimes(boot_id, {**times, WHOLE: trace.total_ns}, complete, why, spans, tuple(bounded))
+    if trace.known_total_ns is not None:
+        times[WHOLE] = trace.known_total_ns
+    ordered = tuple(dict.fromkeys(order))
+    return BootTimes(boot_id, times, complete, why, spans, tuple(bounded), order=ordered)
+
+
+def _milestones(trace: Trace) -> dict[Quantity, int]:
+    """Those of the boot itself: the system that ran before it on the same clock may have some, too."""
+    other_ns = trace.other_ns
+    known = trace.known_milestones().items()
+    return {Quantity(MILESTONE, name): ns - other_ns for name, ns in known if ns >= other_ns}
 
 
 def step_of(traces: Iterable[Trace]) -> int:

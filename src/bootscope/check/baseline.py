@@ -23,12 +23,12 @@ HISTORY = "history"
 
 
 class KeptBoot(msgspec.Struct, frozen=True, kw_only=True):
-    """A complete boot: name -> ns."""
+    """A complete boot: name -> ns. `total_ns` is None if its end is not known."""
 
     boot: str
     milestones: dict[str, int]
     phases: dict[str, int]
-    total_ns: int
+    total_ns: int | None
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ def baseline_of(boots: SampleSet) -> bytes:
                 boot=boot.boot_id,
                 milestones={q.name: ns for q, ns in boot.times.items() if q.kind == MILESTONE},
                 phases={q.name: ns for q, ns in boot.times.items() if q.kind == PHASE},
-                total_ns=boot.times[WHOLE],
+                total_ns=boot.times.get(WHOLE),
             )
             for boot in boots.complete
         ),
@@ -83,7 +83,7 @@ def read_baseline(path: Path) -> SampleSet:
             {
                 **{Quantity(MILESTONE, name): ns for name, ns in boot.milestones.items()},
                 **{Quantity(PHASE, name): ns for name, ns in boot.phases.items()},
-                WHOLE: boot.total_ns,
+                **({} if boot.total_ns is None else {WHOLE: boot.total_ns}),
             },
         )
         for boot in found.boots

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from bootscope.analysis.ground import common_zero
-from bootscope.analysis.samples import MILESTONE, PHASE, Quantity, SampleSet, called, goal
+from bootscope.analysis.samples import MILESTONE, PHASE, WHOLE, Quantity, SampleSet, called, goal
 from bootscope.analysis.significance import PLANNED_PERCENT, oddities
 from bootscope.check.model import MEDIAN, Allowance, Budget, Check, known_names
 from bootscope.core.errors import UserError, printable, unknown
@@ -102,6 +102,8 @@ def _quantity(check: Check, name: str, where: str, boots: SampleSet, baseline: S
     known = {str(q): q for each in (baseline, boots) if each for q in each.quantities()}
     if boots.until:
         known.setdefault(boots.until, Quantity(MILESTONE, boots.until))
+    # Boots whose end is not known have no total: a file that names it is right all the same.
+    known.setdefault(str(WHOLE), WHOLE)
     if name not in known and not boots.complete and _possible(name, boots):
         return called(name)  # no boot got that far
     if name not in known and name in boots.sought:

@@ -11,6 +11,7 @@ from bootscope.core.text import seconds
 from bootscope.readers.base import BUFFERED, Boot
 from bootscope.readers.hits import Hit, View
 from bootscope.readers.join import Member
+from bootscope.readers.link import extent
 from bootscope.readers.markers import INIT_SEEN
 
 _AT_ONCE_NS = 10_000_000
@@ -87,10 +88,18 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
     if first is None or first.at_ns <= _AT_ONCE_NS or not first.firsts or first.firsts[0][0] != member:
         return Begin()
     index = first.firsts[0][1]
+    if not index and member.boot and _opens(view, member, first.at_ns):
+        return Begin(first.at_ns, first.at_ns, notes=(_earlier_boots(first),))
     buffered = view.files[member.file].reader in BUFFERED and first.marker.name == "kernel-entry"
     if not (buffered or _stopped(boot, index)):
         return Begin()
     return Begin(first.at_ns, first.at_ns, notes=(_before(index, first),))
+
+
+def _opens(view: View, member: Member, at_ns: int) -> bool:
+    """Whether no other file saw anything of the boot before that moment."""
+    others = ((m, extent(view.boot(m))) for m in view.members if m != member)
+    return all(ends == (0, 0) or view.map(m).at(ends[0]) >= at_ns for m, ends in others)
 
 
 def _runs(boot: Boot, hits: Sequence[Hit]) -> bool:
@@ -117,6 +126,13 @@ def _before(index: int, first: Hit) -> str:
     return (
         f"{index:,} lines before '{first.marker.name}' are of the system that ran before, up to "
         f"{seconds(first.at_ns)} s: not part of this boot"
+    )
+
+
+def _earlier_boots(first: Hit) -> str:
+    return (
+        f"this boot begins with '{first.marker.name}' at {seconds(first.at_ns)} s; earlier boots of the file "
+        "came before: not part of this boot"
     )
 
 

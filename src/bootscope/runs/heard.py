@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from bootscope.analysis.ground import FIRST_LINE
 from bootscope.analysis.samples import BootTimes, SampleSet, of_trace, of_traces, step_of
 from bootscope.boards.pins import edge_names
 from bootscope.capture.imported import IMPORT, read_import
@@ -83,7 +84,7 @@ class Measured:
         # A boot may also end at a text or a silence, which is no milestone of its trace.
         until = info.until if any(info.until in trace.milestones() for trace in traces.values()) else ""
         seen = [
-            _with_zero(of_trace(boot.info.boot_id, traces[n], until), understood[n])
+            _with_zero(of_trace(boot.info.boot_id, traces[n], until), traces[n], understood[n])
             if (n := boot.info.number) in traces
             else BootTimes(boot.info.boot_id, {}, False, f"{boot.info.ended}: {boot.info.message}")
             for boot in self.stored.boots
@@ -107,8 +108,11 @@ class Measured:
         write_json(self.stored.path / DESCRIPTION, more)
 
 
-def _with_zero(boot: BootTimes, found: Understood) -> BootTimes:
-    """A boot of a real board, with the event that its times count from."""
+def _with_zero(boot: BootTimes, trace: Trace, found: Understood) -> BootTimes:
+    """A boot of a real board, with the event that its times count from: after another system's lines, that
+    is its own first line."""
+    if trace.other_ns:
+        return replace(boot, zero=FIRST_LINE, first_ns=0)
     log, way = found.log(1)
     first_ns = way.at(log.at_ns[0]) if len(log) else None
     return replace(boot, zero=found.zero(1), first_ns=first_ns)
