@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.buildtrees.changeset import read_folder
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.kbuild import kconfig
 from bootscope.system.changes import Change
@@ -55,6 +56,11 @@ def test_a_file_system_that_buildroot_does_not_make_is_told() -> None:
     assert not any(
         line.startswith("BR2_TARGET_ROOTFS") for line in lines(out, "board/fast/buildroot.fragment")
     )
+
+
+def test_settings_outside_of_all_sections_are_told(tmp_path: Path) -> None:
+    folder = trees.put(tmp_path / "mine", {"settings.toml": 'initramfs = "none"\ntoolchain = "newer"\n'})
+    assert {"initramfs = none"} < set(output("buildroot", read_folder(folder)[0]).lost)
 
 
 def test_lists_that_a_tree_has_are_kept(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +18,13 @@ from bootscope.changes.change_files import WORDS
 from bootscope.changes.experiment import check, title
 from bootscope.core.errors import UserError, printable
 from bootscope.kbuild.kconfig import parse
-from bootscope.system.changes import TREES, Change, Settings, conflicts, with_words
+from bootscope.system.changes import TABLES, TREES, Change, Settings, conflicts, with_words
 from bootscope.system.model import Symbols
 
 _MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
-_MARKS = ("kernel.config", "uboot.config", "busybox.config", "command-line.txt", "rootfs", "settings.toml")
+_MARKS = (
+    *(f"{tree}.config" for tree in TREES), "command-line.txt", "rootfs", "rootfs-remove.txt", "settings.toml"
+)  # fmt: skip
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
@@ -208,16 +210,20 @@ def _rootfs(top: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 def _settings(path: Path) -> Settings:
     try:
-        table = tomllib.loads(_text(path))
+        flat = dict(_flat(tomllib.loads(_text(path))))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{printable(str(path))}: not valid TOML: {printable(str(error))}") from error
-    flat = {
-        f"{section}.{key}": v
-        for section, keys in table.items()
-        if isinstance(keys, dict)
-        for key, v in keys.items()
-    }
     try:
         return msgspec.convert(flat, Settings)
     except msgspec.ValidationError as error:
         raise UserError(f"{printable(str(path))}: {printable(str(error))}") from error
+
+
+def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """The settings in a table by their dotted names."""
+    for key, value in table.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict) and name not in TABLES:
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value
