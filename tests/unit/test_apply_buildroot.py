@@ -86,6 +86,27 @@ def test_trees_that_are_used_already_stay(tmp_path: Path) -> None:
     assert "    make O=OUTPUT linux-reconfigure uboot-reconfigure busybox-reconfigure all" in out.use
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_a_frozen_command_line_has_the_words_of_all_other_changes(
+    main_here: Command, tmp_path: Path, first: bool
+) -> None:
+    main_here("system", "import", trees.buildroot(tmp_path / "out"), "--as", "mine")
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words/command-line-words.txt").write_text("+loglevel=1\n-rootwait\n")
+    (tmp_path / "words/command-line.txt").write_text("loglevel=1\n")
+    others = ("kernel-quiet", "./words")
+    names = ("kernel-cmdline-frozen", *others) if first else (*others, "kernel-cmdline-frozen")
+    done = main_here("apply", *names, "--to", "buildroot", "ext", "--name", "fast", "--system", "mine")
+    assert done.returncode == 0, done.stderr
+    board = tmp_path / "ext/board/fast"
+    menu = (board / "rootfs-overlay/boot/extlinux/extlinux.conf").read_text()
+    kernel = kconfig.parse((board / "linux.fragment").read_text())
+    assert kernel["CMDLINE_FORCE"] == "y"
+    words = kernel["CMDLINE"].strip('"')
+    assert sorted(words.split()) == ["console=ttyS0,115200", "loglevel=1", "quiet", "root=/dev/mmcblk0p1"]
+    assert f"  append {words}\n" in menu
+
+
 def test_what_an_earlier_run_set_is_taken_back(main_here: Command, tmp_path: Path) -> None:
     words = ("--to", "buildroot", "ext", "--name", "fast")
     main_here("system", "import", trees.buildroot(tmp_path / "out"), "--as", "mine")

@@ -15,6 +15,7 @@ import msgspec
 
 from bootscope.changes.applies import fill
 from bootscope.changes.change_files import WORDS
+from bootscope.changes.compose import speaks_of
 from bootscope.changes.experiment import check, title
 from bootscope.core.errors import UserError, printable
 from bootscope.kbuild.kconfig import parse
@@ -25,6 +26,8 @@ _MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
 _MARKS = (
     *(f"{tree}.config" for tree in TREES), "command-line.txt", "rootfs", "rootfs-remove.txt", "settings.toml"
 )  # fmt: skip
+_LINE = "command_line"
+"""The placeholder for the whole command line: the one that all changes together make."""
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
@@ -54,12 +57,14 @@ OfRun = Callable[[str], Sequence[str]]
 
 def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -> ChangeSet:
     """The changes that names stand for: techniques (ID, ID=RECIPE), folders, and runs of a search or of a
-    board that `of_run` knows. `values` replace placeholders (``@name@``).
+    board that `of_run` knows. `values` replace placeholders (``@name@``); their command line is
+    the one before the changes.
 
     Raises UserError for any other name, and for changes that contradict each other.
     """
     specs: list[str] = []
     changes: dict[str, Change] = {}
+    tried: dict[str, Change] = {}
     about: list[str] = []
     whole = ""
     for name in names:
@@ -72,9 +77,10 @@ def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -
             specs += of_run(name) or [name]
     for found, recipe_name, recipe in check(list(dict.fromkeys(specs))):
         spec = title(found, recipe_name)
-        changes[spec] = _filled(spec, recipe.change, values)
+        tried[spec] = _filled(spec, recipe.change, values)
         loses = f" (removes: {', '.join(found.loses)})" if found.loses else ""
         about.append(f"{spec}: {found.title}{loses}")
+    changes |= _with_line(tried, [*changes.values(), *tried.values()], values)
     clashing = conflicts(changes)
     if clashing:
         first, second, key = clashing[0]
@@ -89,7 +95,8 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
 
     def value_of(name: str) -> str | None:
         lacking.extend([name] if name not in values else [])
-        return values.get(name)
+        # Only all changes together make the command line.
+        return None if name == _LINE else values.get(name)
 
     done = fill(change, value_of)
     if lacking:
@@ -99,6 +106,19 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
             hint=" ".join(f"--value {name}=..." for name in dict.fromkeys(lacking)),
         )
     return done
+
+
+def _with_line(
+    tried: Mapping[str, Change], all_changes: Sequence[Change], values: Mapping[str, str]
+) -> dict[str, Change]:
+    """Techniques with the command line filled in, as all changes together make it."""
+    added = [word for change in all_changes for word in change.command_line]
+    dropped = [word for change in all_changes for word in change.command_line_drop]
+    line = with_words(values.get(_LINE, "").split(), added, dropped)
+    return {
+        spec: fill(change, {_LINE: line}.get) if speaks_of(change, [_LINE]) else change
+        for spec, change in tried.items()
+    }
 
 
 def _merged(changes: Sequence[Change]) -> Change:
