@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.buildtrees.changeset import read_folder
 from bootscope.buildtrees.importing import Wish, import_tree
 from bootscope.kbuild import kconfig
 from bootscope.system.changes import Change
@@ -57,6 +58,11 @@ def test_a_file_system_that_buildroot_does_not_make_is_told() -> None:
     )
 
 
+def test_settings_outside_of_all_sections_are_told(tmp_path: Path) -> None:
+    folder = trees.put(tmp_path / "mine", {"settings.toml": 'initramfs = "none"\ntoolchain = "newer"\n'})
+    assert {"initramfs = none"} < set(output("buildroot", read_folder(folder)[0]).lost)
+
+
 def test_lists_that_a_tree_has_are_kept(tmp_path: Path) -> None:
     out = output("buildroot", tree=imported(tmp_path))
     at = "$(BR2_EXTERNAL_BOOTSCOPE_FAST_PATH)/board/fast/rootfs-overlay"
@@ -78,6 +84,27 @@ def test_trees_that_are_used_already_stay(tmp_path: Path) -> None:
     out = output("buildroot", tree=import_tree("mine", folder, Wish()))
     assert "    make O=OUTPUT BR2_EXTERNAL=/home/me/mine:/home/me/bootscope_other:DIR olddefconfig" in out.use
     assert "    make O=OUTPUT linux-reconfigure uboot-reconfigure busybox-reconfigure all" in out.use
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_frozen_command_line_has_the_words_of_all_other_changes(
+    main_here: Command, tmp_path: Path, first: bool
+) -> None:
+    main_here("system", "import", trees.buildroot(tmp_path / "out"), "--as", "mine")
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words/command-line-words.txt").write_text("+loglevel=1\n-rootwait\n")
+    (tmp_path / "words/command-line.txt").write_text("loglevel=1\n")
+    others = ("kernel-quiet", "./words")
+    names = ("kernel-cmdline-frozen", *others) if first else (*others, "kernel-cmdline-frozen")
+    done = main_here("apply", *names, "--to", "buildroot", "ext", "--name", "fast", "--system", "mine")
+    assert done.returncode == 0, done.stderr
+    board = tmp_path / "ext/board/fast"
+    menu = (board / "rootfs-overlay/boot/extlinux/extlinux.conf").read_text()
+    kernel = kconfig.parse((board / "linux.fragment").read_text())
+    assert kernel["CMDLINE_FORCE"] == "y"
+    words = kernel["CMDLINE"].strip('"')
+    assert sorted(words.split()) == ["console=ttyS0,115200", "loglevel=1", "quiet", "root=/dev/mmcblk0p1"]
+    assert f"  append {words}\n" in menu
 
 
 def test_what_an_earlier_run_set_is_taken_back(main_here: Command, tmp_path: Path) -> None:

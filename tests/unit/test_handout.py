@@ -6,13 +6,17 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from bootscope.buildtrees.changeset import read_folder
 from bootscope.changes.change_files import files, write
 from bootscope.core.errors import UserError
 from bootscope.kbuild import kconfig
-from bootscope.system.changes import Change, apply
+from bootscope.system.changes import SAME, Change, apply
 from bootscope.system.load import load_system
+from bootscope.system.model import System
+from bootscope.techniques.model import techniques
 
 CHANGES = {
     "kernel-no-smp": Change(kernel={"SMP": False, "LOG_BUF_SHIFT": 14}),
@@ -85,3 +89,58 @@ def test_wishes_give_way_to_what_others_want() -> None:
     }
     found = files(apply(load_system("stock").system, changes), changes)
     assert kconfig.parse(found["kernel.config"]) == {"MMC": "y", "NET": "n"}
+
+
+RECIPES = {
+    f"{technique.id}={name}": recipe.change
+    for technique in techniques().values()
+    for name, recipe in technique.recipes.items()
+}
+PLAYER = load_system("stock-player").system
+"""A system that has all lists to which recipes add."""
+
+
+def with_lists(change: Change) -> System:
+    """The system with those parts of a change that are written as whole lists."""
+    lists = {k: v for k, v in change.settings.items() if isinstance(v, tuple) and SAME in v}
+    options = Change(
+        compiler_options=change.compiler_options, compiler_options_drop=change.compiler_options_drop
+    )
+    return apply(PLAYER, {"it": msgspec.structs.replace(options, settings=lists)})
+
+
+def as_read(change: Change, system: System) -> Change:
+    """A change as its files have it: without wishes, with paths from the root and with whole lists."""
+    options = change.compiler_options or change.compiler_options_drop
+    configured = msgspec.to_builtins(system)["application"]["configured"]["options"]
+    lists = {k: tuple(configured) for k, v in change.settings.items() if isinstance(v, tuple) and SAME in v}
+    return msgspec.structs.replace(
+        change,
+        kernel=change.symbols("kernel"),
+        kernel_wishes={},
+        write={f"/{path.lstrip('/')}": text for path, text in change.write.items()},
+        link={f"/{path.lstrip('/')}": target for path, target in change.link.items()},
+        compiler_options=system.application.compiler_options if options else (),
+        compiler_options_drop=(),
+        settings={**change.settings, **lists},
+    )
+
+
+@pytest.mark.parametrize("spec", RECIPES)
+def test_every_recipe_is_read_from_its_files_as_it_was(tmp_path: Path, spec: str) -> None:
+    change = RECIPES[spec]
+    system = with_lists(change)
+    write(tmp_path / "out", system, {spec: change})
+    found, about, _ = read_folder(tmp_path / "out")
+    assert found == as_read(change, system)
+    assert about[0].startswith(f"{spec}: ")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_section_that_one_change_removes_and_another_one_sets(tmp_path: Path, again: bool) -> None:
+    packed = Change(settings={"initramfs.place": "external", "initramfs.compression": "lz4"})
+    none = Change(settings={"initramfs": "none"})
+    changes = {"kernel-build-own": none, "initramfs-external": packed}
+    changes = changes if again else dict(reversed(changes.items()))
+    write(tmp_path / "out", apply(load_system("stock").system, changes), changes)
+    assert read_folder(tmp_path / "out")[0] == (packed if again else none)

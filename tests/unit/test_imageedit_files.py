@@ -48,6 +48,14 @@ def test_files_of_ext4_are_written_linked_and_taken_out(root: Path, tmp_path: Pa
     tool("e2fsck", "-fn", image)
 
 
+def test_a_file_and_a_link_in_a_folder_that_is_new(root: Path, tmp_path: Path) -> None:
+    image = ext4(tmp_path / "root.ext4", root, 8)
+    ext.edit(place(image, tmp_path), RootEdit({"/new/deep/file": "x\n"}, {"/new/deep/link": "file"}))
+    assert ask(image, "cat /new/deep/file") == "x\n"
+    assert 'Fast link dest: "file"' in ask(image, "stat /new/deep/link")
+    tool("e2fsck", "-fn", image)
+
+
 def test_what_is_written_into_a_folder_that_goes_stays(root: Path, tmp_path: Path) -> None:
     (root / "boot/old").write_text("old")
     wanted = RootEdit({"/boot/new": "new\n"}, {}, ("/boot",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from bootscope.arch.arm import ARM
 from bootscope.boards.profile import Board, board_dir, board_names, load_board, to_json
 from bootscope.core.errors import UserError
-from bootscope.core.settings import load
+from bootscope.core.settings import as_toml, as_toml_key, load
 from bootscope.loaders.tfa import TFA
 from bootscope.loaders.uboot import UBOOT
 from bootscope.system.load import load_system, milestones, system_dir, system_names
@@ -260,6 +261,26 @@ SYSTEM_CHECKS = [
 @pytest.mark.parametrize(("old", "new", "expected"), SYSTEM_CHECKS, ids=[c[1] for c in SYSTEM_CHECKS])
 def test_a_system_that_cannot_be_is_refused(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert complaint(tmp_path, "system", old, new).startswith(f"FILE: {expected}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"/init": '#!/bin/sh\n"a" = \\ \x7f\t', "": "ü", "a.b": {"c d": [1, {"x": True}]}},
+        {},
+        [],
+        [["a", 1], -2.5],
+    ],
+)
+def test_values_are_the_same_when_they_are_read_as_toml(value: object) -> None:
+    assert tomllib.loads(f"it = {as_toml(value)}") == {"it": value}
+
+
+def test_names_are_the_same_when_they_are_read_as_toml() -> None:
+    assert tomllib.loads(f"{as_toml_key('kernel.cells./soc/nand@1 on-flash')} = 1") == {
+        "kernel": {"cells": {"/soc/nand@1 on-flash": 1}}
+    }
+    assert as_toml_key("uboot.edits.card-idle.file") == "uboot.edits.card-idle.file"
 
 
 def test_a_system_without_a_display_has_no_first_frame() -> None:

@@ -134,6 +134,12 @@ def test_a_tree_that_was_left_with_changes_is_no_base(tmp_path: Path) -> None:
     assert "bootscope build mine" in str(caught.value.hint)
 
 
+def test_a_variant_freezes_the_command_line_that_it_boots_with(tmp_path: Path) -> None:
+    tree = import_tree("mine", trees.buildroot(tmp_path / "tree"), Wish())
+    variant = Variants(tree, lambda name: (), {}).of(["kernel-cmdline-frozen", "kernel-quiet"])
+    assert variant.changes.change.kernel["CMDLINE"] == f"{tree.command_line} quiet"
+
+
 def test_changes_that_a_build_did_not_take_are_named(tmp_path: Path) -> None:
     tree = import_tree("mine", trees.buildroot(tmp_path / "tree"), Wish())
     change = Change(uboot={"BOOTDELAY": 0, "NOT_THERE": False}, kernel={"NO_SUCH": True})

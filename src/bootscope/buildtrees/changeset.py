@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +15,19 @@ import msgspec
 
 from bootscope.changes.applies import fill
 from bootscope.changes.change_files import WORDS
+from bootscope.changes.compose import speaks_of
 from bootscope.changes.experiment import check, title
 from bootscope.core.errors import UserError, printable
 from bootscope.kbuild.kconfig import parse
-from bootscope.system.changes import TREES, Change, Settings, conflicts, with_words
+from bootscope.system.changes import TABLES, TREES, Change, Settings, conflicts, with_words
 from bootscope.system.model import Symbols
 
 _MOST_BYTES, _MOST_FILES = 1 << 20, 2_000
-_MARKS = ("kernel.config", "uboot.config", "busybox.config", "command-line.txt", "rootfs", "settings.toml")
+_MARKS = (
+    *(f"{tree}.config" for tree in TREES), "command-line.txt", "rootfs", "rootfs-remove.txt", "settings.toml"
+)  # fmt: skip
+_LINE = "command_line"
+"""The placeholder for the whole command line: the one that all changes together make."""
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f]+")
 
@@ -52,12 +57,14 @@ OfRun = Callable[[str], Sequence[str]]
 
 def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -> ChangeSet:
     """The changes that names stand for: techniques (ID, ID=RECIPE), folders, and runs of a search or of a
-    board that `of_run` knows. `values` replace placeholders (``@name@``).
+    board that `of_run` knows. `values` replace placeholders (``@name@``); their command line is
+    the one before the changes.
 
     Raises UserError for any other name, and for changes that contradict each other.
     """
     specs: list[str] = []
     changes: dict[str, Change] = {}
+    tried: dict[str, Change] = {}
     about: list[str] = []
     whole = ""
     for name in names:
@@ -70,9 +77,10 @@ def change_set(names: Sequence[str], values: Mapping[str, str], of_run: OfRun) -
             specs += of_run(name) or [name]
     for found, recipe_name, recipe in check(list(dict.fromkeys(specs))):
         spec = title(found, recipe_name)
-        changes[spec] = _filled(spec, recipe.change, values)
+        tried[spec] = _filled(spec, recipe.change, values)
         loses = f" (removes: {', '.join(found.loses)})" if found.loses else ""
         about.append(f"{spec}: {found.title}{loses}")
+    changes |= _with_line(tried, [*changes.values(), *tried.values()], values)
     clashing = conflicts(changes)
     if clashing:
         first, second, key = clashing[0]
@@ -87,7 +95,8 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
 
     def value_of(name: str) -> str | None:
         lacking.extend([name] if name not in values else [])
-        return values.get(name)
+        # Only all changes together make the command line.
+        return None if name == _LINE else values.get(name)
 
     done = fill(change, value_of)
     if lacking:
@@ -97,6 +106,19 @@ def _filled(spec: str, change: Change, values: Mapping[str, str]) -> Change:
             hint=" ".join(f"--value {name}=..." for name in dict.fromkeys(lacking)),
         )
     return done
+
+
+def _with_line(
+    tried: Mapping[str, Change], all_changes: Sequence[Change], values: Mapping[str, str]
+) -> dict[str, Change]:
+    """Techniques with the command line filled in, as all changes together make it."""
+    added = [word for change in all_changes for word in change.command_line]
+    dropped = [word for change in all_changes for word in change.command_line_drop]
+    line = with_words(values.get(_LINE, "").split(), added, dropped)
+    return {
+        spec: fill(change, {_LINE: line}.get) if speaks_of(change, [_LINE]) else change
+        for spec, change in tried.items()
+    }
 
 
 def _merged(changes: Sequence[Change]) -> Change:
@@ -208,16 +230,20 @@ def _rootfs(top: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 def _settings(path: Path) -> Settings:
     try:
-        table = tomllib.loads(_text(path))
+        flat = dict(_flat(tomllib.loads(_text(path))))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{printable(str(path))}: not valid TOML: {printable(str(error))}") from error
-    flat = {
-        f"{section}.{key}": v
-        for section, keys in table.items()
-        if isinstance(keys, dict)
-        for key, v in keys.items()
-    }
     try:
         return msgspec.convert(flat, Settings)
     except msgspec.ValidationError as error:
         raise UserError(f"{printable(str(path))}: {printable(str(error))}") from error
+
+
+def _flat(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    """The settings in a table by their dotted names."""
+    for key, value in table.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict) and name not in TABLES:
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name, value

@@ -24,7 +24,7 @@ import msgspec
 from bootscope.builder.steps import small_init
 from bootscope.changes.compose import symbols_of
 from bootscope.core.errors import UserError
-from bootscope.core.settings import as_toml
+from bootscope.core.settings import as_toml, as_toml_key
 from bootscope.kbuild.kconfig import fragment
 from bootscope.system.changes import SAME, TREES, Change
 from bootscope.system.model import System
@@ -56,11 +56,21 @@ def fragments(system: System, changes: Collection[Change]) -> dict[str, str]:
     if any(c.compiler_options or c.compiler_options_drop for c in changes):
         settings["application.compiler_options"] = list(system.application.compiler_options)
     if settings:
-        lines = (f"{key} = {as_toml(value)}" for key, value in sorted(settings.items()))
+        settings = _without_sections(system, settings)
+        lines = (f"{as_toml_key(key)} = {as_toml(value)}" for key, value in sorted(settings.items()))
         found["settings.toml"] = "\n".join(lines) + "\n"
     if isinstance(system.small_init, SmallInit):
         found |= small_init.sources(system.small_init)
     return found
+
+
+def _without_sections(system: System, settings: Mapping[str, object]) -> dict[str, object]:
+    """The settings without those of a section that the changed system lacks, where a change removes the
+    section that another one sets: in TOML, it cannot be both "none" and a table."""
+    both = [key for key in settings if any(other.startswith(f"{key}.") for other in settings)]
+    there = {key for key in both if getattr(system, key, None) is not None}
+    gone = tuple(f"{key}." for key in both if key not in there)
+    return {key: v for key, v in settings.items() if key not in there and not key.startswith(gone)}
 
 
 def _whole(system: System, key: str, value: object) -> object:

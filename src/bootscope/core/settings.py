@@ -29,8 +29,20 @@ class Sourced(Setting, frozen=True):
 
 
 def as_toml(value: object) -> str:
-    """A value in TOML: the same as JSON for texts, numbers and lists, except for one character."""
+    """A value in TOML, on one line: texts and numbers as in JSON, except for one character."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{as_toml(key)} = {as_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(as_toml, value)) + "]"
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def as_toml_key(name: str) -> str:
+    """A dotted name as a key in TOML, with quotes around the parts that need them."""
+    return ".".join(part if _BARE.fullmatch(part) else as_toml(part) for part in name.split("."))
 
 
 def names_in(folder: Path) -> list[str]:

@@ -51,10 +51,9 @@ def edit(place: ExtPlace, wanted: RootEdit) -> list[str]:
     there = _listed(place)
     gone = _removed(there, wanted)
     sources = {path: text.encode() for path, text in wanted.write.items()}
-    _run(
-        place,
-        [*_taken_out(there, gone), *_written(place, there, gone, sources), *_links(there, gone, wanted)],
-    )
+    made: set[str] = set()
+    commands = [*_taken_out(there, gone), *_written(place, there, gone, made, sources)]
+    _run(place, [*commands, *_links(there, gone, made, wanted)])
     _check(place, "with the change: it may be full")
     return gone
 
@@ -67,7 +66,7 @@ def put(place: ExtPlace, path: str, data: bytes) -> None:
     real = _real(there, path)
     old = there.get(real)
     mode = old.mode & 0o7777 if old and old.kind not in (DIRECTORY, SYMLINK) else 0o644
-    _run(place, list(_written(place, there, [], {real: data}, mode)))
+    _run(place, list(_written(place, there, [], set(), {real: data}, mode)))
     _check(place, "with the change: it may be full")
 
 
@@ -105,6 +104,7 @@ def _is_link(there: Mapping[str, Found], path: str) -> bool:
 
 
 def _folders(there: Mapping[str, Found], made: set[str], path: str) -> Iterator[str]:
+    """Commands for the folders above a path, except those that are there or `made`; adds them to `made`."""
     for folder in names.above(path):
         if folder not in there and folder not in made:
             made.add(folder)
@@ -116,10 +116,10 @@ def _written(
     place: ExtPlace,
     there: Mapping[str, Found],
     gone: list[str],
+    made: set[str],
     contents: Mapping[str, bytes],
     mode: int | None = None,
 ) -> Iterator[str]:
-    made: set[str] = set()
     for number, (given, data) in enumerate(sorted(contents.items())):
         path = _real(there, given)
         yield from _replaced(there, gone, path)
@@ -132,8 +132,7 @@ def _written(
         yield from (f'set_inode_field "{path}" {owner} 0' for owner in ("uid", "gid"))
 
 
-def _links(there: Mapping[str, Found], gone: list[str], wanted: RootEdit) -> Iterator[str]:
-    made: set[str] = set()
+def _links(there: Mapping[str, Found], gone: list[str], made: set[str], wanted: RootEdit) -> Iterator[str]:
     for given, to in sorted(wanted.link.items()):
         path = _real(there, given)
         yield from _replaced(there, gone, path)

@@ -23,6 +23,11 @@ Value = str | int | bool | tuple[str | int, ...] | dict[str, str] | None
 
 TREES = ("kernel", "uboot", "busybox")
 """The parts of a system that are configured with Kconfig symbols."""
+TABLES = (
+    "initramfs.files", "initramfs.links", "initramfs.nodes", "kernel.files", "uboot.environment.variables",
+    "uboot.files",
+)  # fmt: skip
+"""Settings that are changed as a whole table; in all other tables, each entry is a setting of its own."""
 
 
 class Change(Setting, frozen=True):
