@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from bootscope.boards.profile import Board, load_board
@@ -23,8 +24,10 @@ from bootscope.core.errors import ToolError
 from bootscope.emulator import executor, qemu
 from bootscope.emulator.plugin_config import Limits
 from bootscope.emulator.recording import Order
+from bootscope.search import bench as bench_module
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem
+from bootscope.system.model import Milestone, System
 
 from .builders import DEVICES, HOOK_NAMES, HOOKS, TEXTS
 from .lab_scenes import keep, on_another, stock
@@ -131,6 +134,55 @@ def test_a_run_of_anything_else_is_not_taken(
     keep(store, **{**MATCHING, **other})
     measure()
     assert len(workshop.orders) == 1
+
+
+def looking_for(process: str = "", **milestones: Milestone) -> System:
+    """The stock system with another application, or with other milestones beside its own."""
+    system = stock().system
+    process = process or system.application.process
+    application = msgspec.structs.replace(system.application, process=process)
+    all_of_them = {**system.milestones, **{name.replace("_", "-"): m for name, m in milestones.items()}}
+    return msgspec.structs.replace(system, application=application, milestones=all_of_them)
+
+
+OTHERS = (
+    looking_for(process="another"),
+    looking_for(app_ready=Milestone(console="another text")),
+    looking_for(app_ready=Milestone(journal=("MESSAGE=ready",))),
+    looking_for(web=Milestone(console="web: ready")),
+)
+REQUIRED = looking_for(app_ready=Milestone(console="testcard: ready", required=True))
+
+
+@pytest.mark.parametrize("system", OTHERS, ids=("process", "text", "journal", "more"))
+def test_a_run_in_which_something_else_was_looked_for_is_not_taken(
+    store: Store, workshop: Workshop, measure: Measure, system: System
+) -> None:
+    """The application and the milestones are not part of the build."""
+    keep(store, system=system, **MATCHING)
+    measure()
+    assert len(workshop.orders) == 1
+
+
+def test_a_run_from_before_a_milestone_was_required_is_taken(
+    store: Store, workshop: Workshop, measure: Measure
+) -> None:
+    known = keep(store, system=REQUIRED, **MATCHING)
+    assert measure().info.run_id == known
+    assert workshop.orders == []
+
+
+def test_the_key_of_a_system_follows_what_is_looked_for(
+    store: Store, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = [SimpleNamespace(name="card", step_id=BUILD)]
+    monkeypatch.setattr(bench_module, "outlook", lambda *_: SimpleNamespace(planned=lambda: planned))
+    runner = cast(Runner, SimpleNamespace(run=workshop.run, cache=None))
+    bench = Bench(store, runner, Progress(), Quiet())
+    systems = (stock().system, *OTHERS, REQUIRED)
+    keys = [bench.key(LoadedSystem(system, stock().path)) for system in systems]
+    assert len(set(keys)) == len(systems)
+    assert bench.key(stock()) == keys[0]
 
 
 def test_other_tools_do_not_matter(store: Store, workshop: Workshop, measure: Measure) -> None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 
-from bootscope.core.errors import UserError
+from bootscope.cli.bisect_inputs import journal_of
+from bootscope.cli.observers import Quiet
+from bootscope.core.errors import LostClusterError, SpaceError, StepError, SymbolError, ToolError, UserError
 from bootscope.regression.find import GONE, Finder, Step
-from bootscope.regression.journal import MEASURED, Journal, Tried
+from bootscope.regression.journal import BROKEN, MEASURED, UNBUILT, Journal, Tried
+from bootscope.regression.question import Question
 from bootscope.regression.session import source_name
 from bootscope.regression.tree import Checkout, Commit, sources_of
-from bootscope.regression.trial import told
-from bootscope.system.load import load_system
+from bootscope.regression.trial import Trials, told
+from bootscope.search.bench import Bench
+from bootscope.system.load import LoadedSystem, load_system, system_dir
 
 from .conftest import Command
 from .test_cli import assert_refused
@@ -203,6 +209,65 @@ def test_the_journal_keeps_what_was_tried_also_after_a_line_that_was_cut_off(tmp
     assert told(second) == "0.000000 s (same images as 111111111111, not booted); built in 2 s"
     journal.begin()
     assert journal.read() == {}
+
+
+class Failing:
+    """A bench on which each build ends with the same error."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def order(self, loaded: LoadedSystem) -> None:
+        raise self._error
+
+
+def trials_that_fail(error: Exception) -> Trials:
+    question = Question(load_system("stock"), "init", "", None, False)
+    return Trials(cast(Bench, Failing(error)), question.until, question.quantity, "commit", Quiet())
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ToolError("gcc: Killed"), SpaceError("no space left"), LostClusterError("no scheduler")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_build_that_failed_for_a_passing_reason_is_no_result(error: ToolError) -> None:
+    with pytest.raises(type(error), match=error.message):
+        trials_that_fail(error).run("1" * 40, "111111111111", lambda: load_system("stock"))
+
+
+@pytest.mark.parametrize(
+    "error", [StepError("make failed"), UserError("no such symbol"), SymbolError("has another value", ("X",))]
+)
+def test_a_build_that_would_fail_again_is_a_result(error: UserError | StepError) -> None:
+    tried = trials_that_fail(error).run("1" * 40, "111111111111", lambda: load_system("stock"))
+    assert (tried.key, tried.state, tried.why) == ("1" * 40, UNBUILT, error.message)
+
+
+def test_an_edited_system_does_not_go_on_with_the_results_of_the_former_one(
+    git: Git, tmp_path: Path, surroundings: dict[str, str], main_here: Command
+) -> None:
+    tree, system = tmp_path / "tree", tmp_path / "stock.toml"
+    (tmp_path / "no-programs" / "git").symlink_to(shutil.which("git", path=os.defpath) or "")
+    good, bad = (commit(git, tree, text, Makefile=text) for text in "ab")
+    shutil.copytree(system_dir() / "stock", tmp_path / "stock")
+    text = (system_dir() / "stock.toml").read_text()
+    system.write_text(text)
+    question = Question(load_system(str(system)), "app-ready", "", None, False)
+    store = Path(surroundings["BOOTSCOPE_STORE"])
+    store.mkdir()
+    journal = journal_of(store, question, ("uboot", str(sources_of(tree).tree)))
+    journal.add(Tried(key=good, state=MEASURED, ns=5))
+    journal.add(Tried(key=bad, state=BROKEN, why="panic"))
+    searched = ("--tree", "uboot", tree, "--good", good, "--bad", bad, "--milestone", "app-ready")
+    command = ("bisect", system, *searched, "--resume")
+    done = main_here(*command)
+    assert (done.returncode, bad[:12] in done.stdout) == (0, True), done.stderr
+    system.write_text(text.replace("testcard: ready", "testcard: here"))
+    # It tries the good one again, for which the tools are missing here.
+    done = main_here(*command)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "is missing" in done.stderr
 
 
 @pytest.mark.parametrize(

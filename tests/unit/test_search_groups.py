@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from bootscope.search.emulated import EmulatedBench, EmulatedSearch
 from bootscope.search.experiment import Goal
+from bootscope.search.pareto import measure_keepers, pareto
+from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
+from bootscope.system.model import Milestone
 
 from .finished_search import ran, refusals
+from .lab_scenes import stock
 from .search_scenes import FakeBench, Make, made_up
 
 TOGETHER = Goal(together=True)
@@ -60,3 +66,30 @@ def test_what_is_slower_is_not_asked_what_else_works(scene: Make, monkeypatch: p
     assert ran(made) == ["good"]
     assert not any("SLOW=on" in symbols for symbols in asked)
     assert frozenset({"GOOD=on"}) in asked
+
+
+def test_after_a_search_slower_systems_are_asked_what_must_answer(
+    scene: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[frozenset[str]] = []
+
+    def unanswered(self: FakeBench, loaded: LoadedSystem) -> tuple[str, ...]:
+        asked.append(self.symbols(loaded))
+        return ("login does not answer",) if self.symbols(loaded) == {"B=on"} else ()
+
+    monkeypatch.setattr(FakeBench, "unanswered", unanswered)
+    here = scene(made_up("a", loses=("usb",)), made_up("b", loses=("console",)))
+    scheduler = here.search(WORTH).bench.scheduler
+    system = stock().system
+    login = {**system.milestones, "login": Milestone(console="login:", required=True)}
+    loaded = LoadedSystem(msgspec.structs.replace(system, milestones=login), stock().path)
+    search = EmulatedSearch(EmulatedBench(scheduler, loaded), Goal(), here.told.append)
+    # What an earlier search found is no measure for the start of the next one.
+    scheduler.to_beat(1)
+    search.accepted = {"a": Change(kernel={"A": "on"})}
+    assert ran(search) == ["a", "b"]
+    assert frozenset({"A=on"}) in asked
+    asked.clear()
+    measure_keepers(search)
+    assert asked == [frozenset({"B=on"})]
+    assert ("b",) not in [point.techniques for point in pareto(search, [])]

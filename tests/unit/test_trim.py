@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import LostClusterError, SpaceError, ToolError, UserError
 from bootscope.trim.search import Trim
 
 from .lab_scenes import keep
@@ -150,9 +150,29 @@ def test_a_system_that_does_not_boot_is_the_users_to_mend(made: Any) -> None:
         made(bench=bench)
 
 
-def test_a_slow_host_decides_nothing(made: Any) -> None:
-    trim, bench, _ = made({"PINS": "timeout"})
-    with pytest.raises(ToolError, match="took too long"):
+@pytest.mark.parametrize(
+    "failure",
+    [SpaceError("no space left"), LostClusterError("no scheduler"), ToolError("kernel: gcc: Killed")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_build_that_failed_for_a_passing_reason_is_not_remembered(made: Any, failure: ToolError) -> None:
+    trim, bench, _ = made(links="IIO")
+    bench.failure = failure
+    with pytest.raises(type(failure), match=failure.message):
+        trim.run()
+    again, _, _ = made(bench=bench)
+    bench.links = ""
+    again.run()
+    assert "IIO" in off(again)
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [("timeout", "took too long"), ("died", "was cut short"), ("interrupted", "was cut short")],
+)
+def test_a_boot_that_the_host_ended_decides_nothing(made: Any, ended: str, said: str) -> None:
+    trim, bench, _ = made({"PINS": ended})
+    with pytest.raises(ToolError, match=said):
         trim.run()
     # It is found out again, and not remembered as what PINS does.
     again, _, _ = made(bench=bench)

@@ -12,8 +12,8 @@ import pytest
 
 from bootscope.capture import objects
 from bootscope.capture.store import Store
-from bootscope.capture.stored import StoredRun
-from bootscope.core.errors import ToolError
+from bootscope.capture.stored import StoredBoot, StoredRun
+from bootscope.core.errors import StepError, ToolError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.kbuild.kconfig import written
 from bootscope.system.load import LoadedSystem
@@ -66,6 +66,8 @@ class Bench:
         self.booted: list[list[str]] = []
         self.frames = 10
         self.limits = Limits()
+        self.failure: ToolError | None = None
+        """How a build without what is in `links` fails, if not because of its sources."""
 
     def with_limits(self, limits: Limits) -> Bench:
         return self
@@ -88,6 +90,9 @@ class Bench:
     def device_tree(self, loaded: LoadedSystem) -> bytes:
         return b""
 
+    def lasting(self, boot: StoredBoot) -> bool:
+        return boot.info.ended in ("milestone", "panic")
+
     def measured(self, loaded: LoadedSystem, until: str = "") -> StoredRun:
         # What is kept for it says `application`.
         assert until in ("app-ready", "application")
@@ -97,7 +102,7 @@ class Bench:
         if self.links in off:
             log = self.root / "log.txt"
             log.write_text(f"x.c: undefined reference to `{self.links.lower()}_init'\n")
-            raise ToolError("kernel: make failed", hint=f"full log: {log}")
+            raise self.failure or StepError("kernel: make failed", str(log))
         broken = next((self.breaks[name] for name in off if name in self.breaks), "")
         there = [name for name in CODE if config[name] == "y"]
         linked = "".join(
@@ -113,7 +118,7 @@ class Bench:
             self.store,
             boot(init_ms=10 + len(there) + 50 * (config["SLOW"] == "y")).records,
             loaded.system,
-            ended=broken if broken in ("panic", "timeout") else "milestone",
+            ended=broken if broken in ("panic", "timeout", "died", "interrupted") else "milestone",
             frame=b"other" if broken == "paints" else b"same",
             configs={**CONFIGS, "kernel": config},
             objects={objects.KERNEL_OBJECTS: linked.encode(), objects.KERNEL_SYMBOLS: symbols.encode()},

@@ -22,7 +22,7 @@ from bootscope.core.errors import UserError, printable, to_stderr, unknown
 from bootscope.core.paths import cache_dir
 from bootscope.emulator.executor import Executor
 from bootscope.emulator.plugin_config import default_until
-from bootscope.regression.journal import FOLDER, Journal
+from bootscope.regression.journal import FOLDER
 from bootscope.regression.question import Question
 from bootscope.regression.session import TREES, Found, Session, source_name
 from bootscope.regression.tree import Checkout, sources_of
@@ -137,13 +137,10 @@ def _session(args: argparse.Namespace, bench: Bench, says: Callable[[str], None]
     if kind not in TREES:
         raise unknown("kind of tree", kind, list(TREES))
     question = _question(args)
-    loaded = question.loaded
-    source_name(loaded.system, kind)
+    source_name(question.loaded.system, kind)
     sources = sources_of(Path(folder).expanduser())
     commits = sources.between(args.good, args.bad)
-    # Without the threshold and --all: the results of trials do not depend on these.
-    words = (str(loaded.path.resolve()), kind, str(sources.tree), question.until, question.phase)
-    journal = Journal(bench.store.root, loaded.system.name, words)
+    journal = bisect_inputs.journal_of(bench.store.root, question, (kind, str(sources.tree)))
     tried = journal.read() if args.resume else {}
     if not args.resume:
         journal.begin()

@@ -75,10 +75,7 @@ def _inputs(kind: str, loaded: LoadedSystem, names: Sequence[str], bench: Bench,
 def _session(
     args: argparse.Namespace, question: Question, inputs: Inputs, bench: Bench, says: Says
 ) -> DifferenceSession:
-    loaded = question.loaded
-    system_id = id_of(msgspec.to_builtins(loaded.system))
-    words = (str(loaded.path.resolve()), system_id, inputs.option, inputs.key, question.until, question.phase)
-    journal = Journal(bench.store.root, loaded.system.name, words)
+    journal = journal_of(bench.store.root, question, (inputs.option, inputs.key))
     tried = journal.read() if args.resume else {}
     if not args.resume:
         journal.begin()
@@ -86,6 +83,18 @@ def _session(
     return DifferenceSession(
         question, inputs, trials, journal, lambda text: says(printable(text)), dict(tried)
     )
+
+
+def journal_of(store_root: Path, question: Question, searched: Sequence[str]) -> Journal:
+    """The journal of a bisection; `searched` identifies what is searched.
+
+    An edited system has another one: its results differ. The threshold and --all are not part of the name,
+    as the results do not depend on them.
+    """
+    loaded = question.loaded
+    system_id = id_of(msgspec.to_builtins(loaded.system))
+    words = (str(loaded.path.resolve()), system_id, *searched, question.until, question.phase)
+    return Journal(store_root, loaded.system.name, words)
 
 
 def _shown(session: DifferenceSession, store: Store, one: Culprit) -> Shown:

@@ -14,7 +14,7 @@ from bootscope.builder.progress import Progress
 from bootscope.capture.labels import known
 from bootscope.capture.record import BootEnd
 from bootscope.capture.stored import StoredRun
-from bootscope.core.errors import BoardError, LostClusterError, SpaceError, ToolError, UserError, unknown
+from bootscope.core.errors import BoardError, StepError, UserError, unknown
 from bootscope.core.text import seconds
 from bootscope.emulator.recording import Observer
 from bootscope.regression.find import GONE
@@ -59,9 +59,8 @@ class Trials:
         loaded = make()
         try:
             order = replace(self.bench.order(loaded), until=self.until)
-        except (SpaceError, LostClusterError):
-            raise
-        except (ToolError, UserError) as error:
+        except (StepError, UserError) as error:
+            # Other errors may pass: kept as a result, `--resume` would not try it again.
             took_s = time.monotonic() - begun
             why = " ".join(error.message.split())[:_MOST_WHY]
             return Tried(key=key, state=UNBUILT, why=why, build_s=took_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,7 +31,9 @@ from bootscope.emulator.executor import Executor, Here
 from bootscope.emulator.plugin_config import Limits, check_store_path, default_until
 from bootscope.emulator.recording import Observer, Order, count_boot, stand
 from bootscope.emulator.standstill import Standing
+from bootscope.emulator.subject import flat
 from bootscope.system.load import LoadedSystem
+from bootscope.system.model import System
 
 PATIENCE_S = 7200
 """Host time for one boot. Virtual time decides what hangs: a busy computer must not."""
@@ -82,14 +84,18 @@ class Bench:
 
     def key(self, loaded: LoadedSystem, until: str = "") -> str:
         """A name for the boot of this system on its board, found without building anything. The same images,
-        watched in the same way, have the same name. Empty if a source has not been fetched yet."""
+        watched in the same way for the same milestones, have the same name. Empty if a source has not been
+        fetched yet."""
         build_id = self._build_id(loaded)
         if build_id == UNKNOWN:
             return ""
         board = load_board(loaded.system.board)
         step = plugin.step()
         watched_by = (step.step_id({}), qemu.check(board), self.limits.explain)
-        return id_of([build_id, board, until or default_until(loaded.system), watched_by])
+        system = loaded.system
+        # They are not part of the build, but an outcome depends on them, also on which are required.
+        looked_for = (system.milestones, system.application.process)
+        return id_of([build_id, board, until or default_until(system), watched_by, looked_for])
 
     def order(self, loaded: LoadedSystem, board: Board | None = None, until: str = "") -> Order:
         """Builds the system and returns the order to record one boot of it.
@@ -211,20 +217,25 @@ class Bench:
         return certain(boot, self.limits)
 
     def known(self, order: Order) -> StoredRun | None:
-        """A usable run of the same images on the same board, watched by the same plugin."""
-        return self._recorded(order.built.build_id, order.until, order.board, order.plugin.parent.name)
+        """A usable run of the same images on the same board, watched by the same plugin for the same
+        milestones."""
+        plugin_id = order.plugin.parent.name
+        return self._recorded(order.system, order.built.build_id, order.until, order.board, plugin_id)
 
     def recorded(self, loaded: LoadedSystem) -> StoredRun | None:
         """The same for a system, without building it."""
-        build_id, board = self._build_id(loaded), load_board(loaded.system.board)
-        watched_by = plugin.step().step_id({})
-        until = default_until(loaded.system)
-        return self._recorded(build_id, until, board, watched_by) if build_id != UNKNOWN else None
+        build_id, system = self._build_id(loaded), loaded.system
+        if build_id == UNKNOWN:
+            return None
+        plugin_id = plugin.step().step_id({})
+        return self._recorded(system, build_id, default_until(system), load_board(system.board), plugin_id)
 
     def _build_id(self, loaded: LoadedSystem) -> str:
         return next(p.step_id for p in outlook(loaded, self.runner.cache).planned() if p.name == "card")
 
-    def _recorded(self, build_id: str, until: str, board: Board, plugin_id: str) -> StoredRun | None:
+    def _recorded(
+        self, system: System, build_id: str, until: str, board: Board, plugin_id: str
+    ) -> StoredRun | None:
         tools = {board.arch.tools.qemu: qemu.check(board), "bootscope-plugin": plugin_id[:16]}
         for summary in reversed(self.store.summaries()):
             if (summary.build_id, summary.until) != (build_id, until):
@@ -236,12 +247,25 @@ class Bench:
                 called = SYSCALL_FILE in run.info.watch.hooks.values() or not self.limits.syscalls
                 tooled = tools.items() <= run.info.tools.items()
                 probed = set(self.limits.probes) <= set(function_probes.probed(run.info.watch))
-                same = run.info.board == board and explained and called and tooled and probed
-                if same and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots):
+                looked_for = _looked_for(run.info.system.settings) == _looked_for(flat(system))
+                watched = explained and called and tooled and probed and looked_for
+                if (
+                    run.info.board == board
+                    and watched
+                    and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots)
+                ):
                     return run
         return None
 
 
+def _looked_for(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a system that say what is looked for in its boots. Whether a milestone is required
+    changes no recording."""
+    found = {k: v for k, v in settings.items() if k.startswith(_MILESTONES) and not k.endswith(_REQUIRED)}
+    return {**found, _PROCESS: settings.get(_PROCESS, "")}
+
+
+_MILESTONES, _REQUIRED, _PROCESS = "milestones.", ".required", "application.process"
 _SWITCH = "switch"
 """A hook that only recordings with explanations have."""
 

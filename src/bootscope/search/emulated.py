@@ -45,6 +45,7 @@ class EmulatedBench(Bench[ExactVerdict]):
 
     def begin(self, goal: Goal, accepted: Changes) -> ExactVerdict:
         name = self.loaded.system.name
+        self.scheduler.to_beat(None)  # what an earlier search found is no measure for this one
         base = self.scheduler.measured(Candidate((), self.loaded, name))
         if not base.reached:
             raise UserError(f"{name} itself does not boot: {base.message}")
@@ -67,6 +68,7 @@ class EmulatedBench(Bench[ExactVerdict]):
         self.scheduler.hint(())
         # From now on variants may well be slower than the present system.
         self.scheduler.give_up_after(_PATIENCE * self._base_ns)
+        self.scheduler.to_beat(None)
 
     def findings(self, seen: ExactVerdict | None) -> list[Finding]:
         assert seen

@@ -99,8 +99,9 @@ class Scheduler:
         """From now on boots are given up after so much virtual time."""
         self.bench = self.bench.limited(limit_ns)
 
-    def to_beat(self, total_ns: int) -> None:
-        """From now on slower systems are refused, and their required milestones need not be checked."""
+    def to_beat(self, total_ns: int | None) -> None:
+        """From now on slower systems are refused, and their required milestones need not be checked; None if
+        slower systems count, too."""
         self._to_beat_ns = total_ns
 
     def _worth_asking(self, outcome: Outcome) -> bool:
@@ -174,8 +175,7 @@ class Scheduler:
     def _recorded(self, key: str, candidate: Candidate) -> Outcome | None:
         """The outcome of a system that was booted outside of this search."""
         # Required milestones need further boots, for which there is time elsewhere.
-        asked = any(m.required for m in candidate.loaded.system.milestones.values())
-        run = None if asked else self.bench.recorded(candidate.loaded)
+        run = None if _requires(candidate) else self.bench.recorded(candidate.loaded)
         if not run:
             return None
         found = view(self.bench.store, run)
@@ -284,7 +284,8 @@ class Scheduler:
         )
         asked = self._worth_asking(outcome)
         missing = bench.unanswered(job.candidate.loaded) if asked else ()
-        return msgspec.structs.replace(outcome, unanswered=missing, asked=asked or not outcome.reached)
+        asked = asked or not outcome.reached or not _requires(job.candidate)
+        return msgspec.structs.replace(outcome, unanswered=missing, asked=asked)
 
     def _remember(self, outcome: Outcome) -> None:
         if outcome.lasting and outcome.key:
@@ -295,3 +296,8 @@ class Scheduler:
             job.error = error
             return None
         return failed(job.key, job.candidate.what, error, lasting)
+
+
+def _requires(candidate: Candidate) -> bool:
+    """Whether a system has required milestones."""
+    return any(milestone.required for milestone in candidate.loaded.system.milestones.values())

@@ -118,7 +118,7 @@ class Trim:
     def run(self) -> None:
         """Trims until nothing is left to try, or the allowed time is over.
 
-        Raises ToolError when the host is too slow for a boot.
+        Raises ToolError when this computer is at fault: it is too slow for a boot, or a disk is full.
         """
         trees = self.trees.values()
         try:

@@ -2,7 +2,8 @@
 """Tries a trimmed variant: does it build, boot, show the same, and does the application keep running?
 
 Builds and boots that work are in the cache and the store. What these lack is kept here, so that an
-interrupted trimming can continue: that a build failed, and why.
+interrupted trimming can continue: that a build failed, and why. A failure that may pass is not kept: a full
+disk, a compiler that was killed, a boot that this computer ended.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import msgspec
 from bootscope.analysis.views import View, view
 from bootscope.builder.ids import id_of
 from bootscope.capture import usage
-from bootscope.capture.record import USAGE, BootEnd, write_whole
-from bootscope.core.errors import ToolError, UserError
+from bootscope.capture.record import USAGE, BootEnd, BootInfo, write_whole
+from bootscope.core.errors import StepError, ToolError, UserError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.search.bench import Bench
 from bootscope.search.outcome import faults, outcome_of
@@ -102,7 +103,10 @@ class Trials:
     """The number of variants that were tried and not remembered."""
 
     def run(self, system: System) -> tuple[Tried, View | None]:
-        """The result of a variant, and its boot when it works. Raises ToolError when the host is too slow."""
+        """The result of a variant, and its boot when it works.
+
+        Raises ToolError for a build or boot that fails for a reason outside of the variant.
+        """
         key = id_of([msgspec.to_builtins(system), self.services])
         known = self.memory.get(key)
         if known and known.reason:
@@ -110,15 +114,11 @@ class Trials:
         self.built += known is None
         try:
             found = self._view(system)
-        except (ToolError, UserError) as error:
+        except (StepError, UserError) as error:
             said = build_errors.read(error)
             return self.memory.keep(key, Tried("; ".join(said.lines), undefined=said.undefined)), None
-        if found.boot.info.ended == BootEnd.TIMEOUT:
-            # This is caused by the host, not by the variant.
-            raise ToolError(
-                f"a boot took too long: {found.boot.info.message}",
-                hint="on a less busy host the same command continues from here",
-            )
+        if not self.bench.lasting(found.boot):
+            raise _of_the_host(found.boot.info)
         outcome = Tried("; ".join(self._faults(found)), found.run.info.run_id)
         return self.memory.keep(key, outcome), None if outcome.reason else found
 
@@ -136,6 +136,14 @@ class Trials:
             new = new_lines(self.base, found)
             less.append(f"init's programs print something else: {new[0] if new else 'a line is missing'}")
         return less
+
+
+def _of_the_host(end: BootInfo) -> ToolError:
+    """The error for a boot whose end is caused by this computer, not by the variant."""
+    if end.ended == BootEnd.TIMEOUT:
+        hint = "on a less busy host the same command continues from here"
+        return ToolError(f"a boot took too long: {end.message}", hint=hint)
+    return ToolError(f"a boot was cut short: {end.message}", hint="the same command continues from here")
 
 
 def own_instructions(of: View) -> int:
