@@ -109,6 +109,22 @@ class Ground:
 
 
 @dataclass
+class PerByte:
+    """A part of the boot whose CPU time, `ns`, depends on the bytes of the kernel."""
+
+    ns: int = 0
+    less_ns: int = 0
+    """What fewer bytes save; negative for more bytes."""
+    share: Fraction = Fraction(1)
+    """The factor by which another compression changes what is left then."""
+
+    def saved_ns(self) -> int:
+        """What all changes save together: never more than there is."""
+        less_ns = min(self.ns, self.less_ns)
+        return less_ns + int((self.ns - less_ns) * (1 - self.share))
+
+
+@dataclass
 class Plan:
     """What a set of changes does to a recording: another board, bytes and stretches left out."""
 
@@ -128,6 +144,9 @@ class Plan:
     kernel_reads: set[int] = field(default_factory=set)
     kernel_share: Fraction = Fraction(1)
     """Of the storage commands that read the kernel: the factor by which their size changes."""
+    copying: PerByte = field(default_factory=PerByte)
+    """The CPU's part of reading the kernel."""
+    unpacking: PerByte = field(default_factory=PerByte)
     counted_ns: int = 0
     """Other savings; negative for additions."""
     terminals: set[str] = field(default_factory=set)
@@ -187,7 +206,9 @@ def having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[
 def saved_ns(evidence: Evidence, plan: Plan) -> int:
     """What a plan saves."""
     gone = Gone(plan.gone)
-    return _devices_saved(evidence, plan, gone) + _virtual_saved(evidence, plan, gone) + plan.counted_ns
+    kernel_ns = plan.copying.saved_ns() + plan.unpacking.saved_ns()
+    rest_ns = _virtual_saved(evidence, plan, gone) + plan.counted_ns
+    return _devices_saved(evidence, plan, gone) + kernel_ns + rest_ns
 
 
 def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
