@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -250,12 +251,28 @@ def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:
 def _virtual_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
     """What the CPU saves: the virtual time of the stretches, without device costs, and the shares of samples
     outside of them."""
-    saved = sum(ns for index, ns in plan.sampled.items() if evidence.clock.before(index) not in gone)
+    saved = sum(removed(plan, gone).values())
     for start, end in gone.stretches:
         first, last = evidence.index_at(start), evidence.index_at(end)
         storage, console = evidence.ledger.devices(first, last)
         saved += max(0, end - start - storage - console)
     return saved
+
+
+def removed(plan: Plan, gone: Gone) -> dict[int, int]:
+    """Record of a sample -> ns of it that are saved outside of `gone`.
+
+    A sample with a stack also stands for those without one before it: what is saved of either counts once.
+    """
+    before, records = plan.ground.evidence.clock.before, plan.ground.evidence.records
+    found = {index: ns for index, ns in plan.sampled.items() if before(index) not in gone}
+    without = [index for index in found if not isinstance(records[index], StackSample)]
+    stacked = [index for index, _ in plan.ground.stacked] if without else []
+    parts = Counter[int]()
+    for index in without:
+        at = bisect_left(stacked, index)
+        parts[stacked[at] if at < len(stacked) else index] += found.pop(index)
+    return {index: max(found.get(index, 0), parts[index]) for index in found.keys() | parts.keys()}
 
 
 class Gone:
