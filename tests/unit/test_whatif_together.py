@@ -8,21 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.analysis.critical import SLEEPS, Step
+from bootscope.analysis import whatif_programs
+from bootscope.analysis.critical import SLEEPS, Step, path, view
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.moment import moment
 from bootscope.analysis.names import Names
+from bootscope.analysis.storage import accesses
 from bootscope.analysis.whatif import Extra, predict
 from bootscope.analysis.whatif_core import predict_on_core
 from bootscope.analysis.whatif_kernel import code_gone, compressors
 from bootscope.analysis.whatif_plan import Plan
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.capture.store import Store
+from bootscope.core.errors import UserError
 
 from .lab_scenes import kept_view
-from .scenes import Story
+from .scenes import Story, evidence_of
 from .test_whatif_clock import CALLS, looping, no_core
-from .test_whatif_parts import CALIBRATE, OTHER, loaders, predicted, seen
+from .test_whatif_parts import CALIBRATE, KERNEL, OTHER, SCRIPTS, TREE, loaders, predicted, scripts, seen
 
 MS = 1_000_000
 
@@ -110,3 +114,57 @@ def test_waiting_in_a_stretch_that_is_gone_is_not_waited_for_at_another_clock(tm
 
     saved_ns = predict_on_core(v, ["clock=2x"], no_core, [asleep]).prediction.saving_ns
     assert saved_ns == 30 * MS + (8 + 6) * MS // 2
+
+
+# ---- boot loaders and programs ----
+
+
+def test_what_is_of_no_use_is_saved_at_the_speed_of_the_other_card() -> None:
+    """Three quarters of a read are in vain, which is gone itself if U-Boot is."""
+    story = Story().hook("uboot.start").work(MS).read(KERNEL, 512).work(MS).read(TREE, 160 * 512).work(MS)
+    evidence = seen(story.hook("kernel.start").work(MS).sample())
+    fetching_ns = MS
+    both = predicted(evidence, "exact-read", "card=4x").saving_ns
+    less_ns = both - predicted(evidence, "card=4x").saving_ns
+    assert less_ns == pytest.approx((160 * 512 // 4 + fetching_ns) * 3 // 4, abs=5)
+
+    def without_load(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
+        load = next(phase for phase in evidence.timeline.phases if phase.name == "load")
+        plan.gone.append((load.start_ns, load.end_ns))
+
+    def saving_ns(*changes: str) -> int:
+        return predict(evidence, Stacks(evidence), changes, [without_load]).saving_ns
+
+    assert saving_ns("exact-read") == saving_ns()
+
+
+def test_commands_that_a_script_does_itself_are_no_applets_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whatif_programs, "_is_busybox", lambda task: True)
+    evidence = seen(scripts(), scripts=SCRIPTS)
+    builtins = "builtins:/etc/init.d/S01a"
+    assert predicted(evidence, "applets").saving_ns == 2 * 5 * MS
+    alone = predicted(evidence, builtins).saving_ns
+    assert predicted(evidence, builtins, "applets").saving_ns == alone
+    assert predicted(evidence, "applets", builtins).saving_ns == alone
+
+
+# ---- figures that others rely on ----
+
+
+def test_on_the_path_a_card_that_works_for_another_cpu_is_no_cpu_time() -> None:
+    story = Story().several(2).switch(1).cpu(1).switch(2).work(10).cpu(0).read(0, 512).work(20)
+    evidence = evidence_of(story.cpu(1).work(30).sample().records)
+    step = path(evidence, Stacks(evidence), evidence.timeline.total_ns)[-1]
+    assert step.task.pid == 2
+    found = view(evidence, Stacks(evidence), steps=[step])
+    assert sum(int(row["cpu_ns"] or 0) for row in found.rows) == 60
+
+
+def test_reads_that_are_no_whole_sectors_keep_their_bytes() -> None:
+    story = Story().hook("uboot.start").read(KERNEL, 1000).work(MS).read(KERNEL + 2, 1020).work(MS).sample()
+    assert [a.size_bytes for a in accesses(seen(story)) if a.sector is not None] == [1000, 1020]
+
+
+def test_an_empty_recording_has_no_moments() -> None:
+    with pytest.raises(UserError, match="is empty"):
+        moment(evidence_of([]), "1ms")
