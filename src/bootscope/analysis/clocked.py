@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 
 from bootscope.analysis.critical import SLEEPS
-from bootscope.analysis.whatif_plan import KERNEL_PHASES, Ground
+from bootscope.analysis.whatif_plan import KERNEL_PHASES, Gone, Ground, Plan, removed
 from bootscope.capture.stream import Sample, StackSample
 from bootscope.timeline.cpu_time import CpuTime
 
@@ -19,18 +19,23 @@ GATHERS_RANDOM = "try_to_generate_entropy"
 """Of Linux: it collects the jitter of its timer, one bit per tick (drivers/char/random.c of 6.12)."""
 
 
-def unscaled_ns(ground: Ground) -> int:
-    """How long the CPU computed in loops that wait for a clock, or while the path to the end was asleep."""
+def unscaled_ns(ground: Ground, plan: Plan) -> int:
+    """How long the CPU computes in loops that wait for a clock, or while the path to the end is asleep,
+    without what a plan removes."""
+    gone = Gone(plan.gone)
+    saved = removed(plan, gone)
     sleeps = [(s.start_ns, s.end_ns) for s in ground.steps if s.how == SLEEPS]
     starts, before = [start for start, _ in sleeps], ground.evidence.clock.before
     loops = _in_loops(ground)
     found = 0
     for index, ns in _computed(ground).items():
         now = before(index)
+        if now in gone:
+            continue
         # A sample stands for the time before it.
         at = bisect_left(starts, now) - 1
         if index in loops or (at >= 0 and now <= sleeps[at][1]):
-            found += ns
+            found += max(0, ns - saved.get(index, 0))
     return found
 
 

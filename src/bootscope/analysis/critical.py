@@ -202,7 +202,7 @@ def _rows(step: Step, evidence: Evidence, stacks: Stacks) -> Iterator[dict[str, 
             spent = evidence.ledger.spent(step.task, start, end, first, last)
             yield _row(step, evidence, start, end, what) | {
                 "inside": inside,
-                "cpu_ns": max(0, end - start - spent.storage_ns - spent.console_ns),
+                "cpu_ns": max(0, spent.cpu_ns),
                 "storage_ns": spent.storage_ns,
                 "console_ns": spent.console_ns,
             }

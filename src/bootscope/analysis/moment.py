@@ -36,6 +36,8 @@ def moment(evidence: Evidence, asked: str, option: str = "--at") -> Moment:
 
     Raises UserError for anything else, and for a time outside the recording.
     """
+    if not evidence.records:
+        raise UserError(f"{option} {asked}: the recording of this boot is empty")
     board_ns = _board_ns(evidence, asked, option)
     last, records = len(evidence.records) - 1, evidence.recorded
     if not 0 <= board_ns <= evidence.clock.before(last):

@@ -76,7 +76,8 @@ def _access(
     if event.sector is None:
         yield Access(event.index, now, cost_ns, None, event.size_bytes, event.write, REGISTERS, who, 0)
         return
-    sectors = max(1, event.size_bytes // SECTOR_BYTES)
+    sectors = max(1, -(-event.size_bytes // SECTOR_BYTES))
+    left = event.size_bytes
     pieces = list(evidence.blocks.split(event.sector, sectors))
     for piece, part_ns in _share(pieces, cost_ns):
         again = unused = 0
@@ -86,7 +87,8 @@ def _access(
             again = min(sum(s in read for s in wanted) * SECTOR_BYTES, event.size_bytes)
             read.update(wanted)
         # Memory is read by words, not by sectors.
-        size = min(piece.sectors * SECTOR_BYTES, event.size_bytes)
+        size = min(piece.sectors * SECTOR_BYTES, left)
+        left -= size
         what = path if path and piece.name == "root file system" else piece.name
         yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again, unused)
 

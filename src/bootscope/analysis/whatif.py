@@ -97,20 +97,25 @@ def predict(
 
     Raises UserError for an unknown change, and for two that exclude each other.
     """
-    changes = list(dict.fromkeys(changes))
-    _check_contradictions(changes)
-    plan = Plan(evidence.run.board, ground or Ground(evidence, stacks))
-    steps = plan.ground.steps
-    for change in changes:
-        _apply(change, plan, evidence, steps)
-    for add in extra:
-        add(plan, evidence, steps)
-    for finish in plan.last:
-        finish()
+    plan = planned(ground or Ground(evidence, stacks), changes, extra)
     now = evidence.timeline.total_ns
     saved = min(now, saved_ns(evidence, plan))
     assumptions = [*plan.assumptions, "everything else takes as long as before"]
     return Prediction(evidence.run.until, now, now - saved, tuple(dict.fromkeys(assumptions)))
+
+
+def planned(ground: Ground, changes: Iterable[str], extra: Iterable[Extra] = ()) -> Plan:
+    """What changes do to a recording. Raises UserError as :func:`predict` does."""
+    changes, evidence = list(dict.fromkeys(changes)), ground.evidence
+    _check_contradictions(changes)
+    plan = Plan(evidence.run.board, ground)
+    for change in changes:
+        _apply(change, plan, evidence, ground.steps)
+    for add in extra:
+        add(plan, evidence, ground.steps)
+    for finish in plan.last:
+        finish()
+    return plan
 
 
 def _check_contradictions(changes: list[str]) -> None:

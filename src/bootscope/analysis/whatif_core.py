@@ -17,7 +17,7 @@ import msgspec
 from bootscope.analysis.clocked import unscaled_ns
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.views import View
-from bootscope.analysis.whatif import Extra, Prediction, predict
+from bootscope.analysis.whatif import Extra, Prediction, planned, predict
 from bootscope.boards.changed import clock_core_of
 from bootscope.boards.profile import Board
 from bootscope.core.errors import UserError, unknown
@@ -87,8 +87,9 @@ def _at_clock(before: View, times: Fraction, others: list[str], extra: Iterable[
             hint="record it with the other clock, or without guest-clock=core",
         )
     after = before.on_board(_board_at_clock(before.evidence.run.board, times))
+    extra = list(extra)
     found = predict(after.evidence, after.stacks, others, extra)
-    stays_ns = unscaled_ns(before.ground)
+    stays_ns = unscaled_ns(before.ground, planned(before.ground, others, extra))
     found = replace(found, predicted_ns=found.predicted_ns + int(stays_ns * (1 - 1 / times)))
     told = (
         f"the CPU and its memory compute {float(times):g} times as fast all the time",

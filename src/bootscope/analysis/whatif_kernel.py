@@ -282,12 +282,21 @@ def larger(plan: Plan, evidence: Evidence, more: int) -> None:
     if not image_bytes:
         raise UserError("this recording does not show the size of its kernel")
     share = max(Fraction(0), Fraction(image_bytes + more, image_bytes))
-    image(plan, evidence, share, share)
+    _read_kernel(plan, evidence, share)
+    for part in (plan.copying, plan.unpacking):
+        part.less_ns += int(part.ns * (1 - share))
     plan.assume("the compression ratio stays the same; loading and unpacking take time per byte")
 
 
 def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) -> None:
     """The kernel's image is `packed` times as large, and takes `unpack` times as long to unpack."""
+    _read_kernel(plan, evidence, packed)
+    plan.copying.share *= packed
+    plan.unpacking.share *= unpack
+
+
+def _read_kernel(plan: Plan, evidence: Evidence, packed: Fraction) -> None:
+    """What is read of the kernel is `packed` times as large; the plan gets the times that depend on that."""
     load, unpacking = loading(evidence), evidence.timeline.phase("decompress")
     plan.kernel_share *= packed
     plan.kernel_reads |= {
@@ -295,5 +304,5 @@ def image(plan: Plan, evidence: Evidence, packed: Fraction, unpack: Fraction) ->
     }
     cpu_ns = sum(end - start for start, end in reading(evidence, load, (KERNEL_IMAGE,)))
     cpu_ns -= sum(c.ns for c in evidence.costs if c.index in plan.kernel_reads)
-    unpacking_ns = unpacking.cpu_ns if unpacking else 0
-    plan.counted_ns += int(max(0, cpu_ns) * (1 - packed)) + int(unpacking_ns * (1 - unpack))
+    plan.copying.ns = max(0, cpu_ns)
+    plan.unpacking.ns = unpacking.cpu_ns if unpacking else 0

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from fractions import Fraction
 
 from bootscope.analysis import hook_coverage
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Call
 from bootscope.analysis.waits import countdown
-from bootscope.analysis.whatif_plan import Plan
+from bootscope.analysis.whatif_plan import Gone, Plan
+from bootscope.boards.profile import Board
 from bootscope.core.errors import UserError
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
 from bootscope.loaders.model import LOAD, Hooked, Loader
 from bootscope.loaders.registry import BUILT
+from bootscope.timeline.costs import costs_ns
 from bootscope.timeline.model import Phase
 from bootscope.timeline.phases import KERNEL_IMAGE, touches
 
@@ -174,6 +177,7 @@ def _addresses(call: Call) -> set[int]:
 def exact_read(plan: Plan, evidence: Evidence) -> None:
     """The boot loader does not read unused areas of the card."""
     useless = 0
+    parts: list[_Part] = []
     for event, start, end in reads_in(evidence, loading(evidence)):
         first, sectors = event.sector or 0, max(1, event.size_bytes // SECTOR_BYTES)
         useful = sum(
@@ -183,10 +187,30 @@ def exact_read(plan: Plan, evidence: Evidence) -> None:
         if not useful:
             plan.gone.append((start, end))
         elif useful < sectors:
-            latency_ns = evidence.run.board.card.command_latency_ns.value
-            plan.counted_ns += (end - start - latency_ns) * (sectors - useful) // sectors
+            parts.append((event, start, end, Fraction(sectors - useful, sectors)))
         useless += max(0, sectors - useful) * SECTOR_BYTES
+    plan.last.append(lambda: _read_less(plan, evidence, parts))
     plan.assume(f"{useless} bytes were read from unused areas")
+
+
+_Part = tuple[StorageCommand, int, int, Fraction]
+"""A read, its start and end, and the share of it that is of no use."""
+
+
+def _read_less(plan: Plan, evidence: Evidence, parts: list[_Part]) -> None:
+    """After all other changes: they may change the card, or the read may be gone."""
+    gone, latency_ns = Gone(plan.gone), plan.board.card.command_latency_ns.value
+    for event, start, end, share in parts:
+        if start in gone:
+            continue
+        then, now = (_cost_ns(evidence, event, board) for board in (plan.board, evidence.run.board))
+        length_ns = end - start - now + then - latency_ns
+        stays = plan.kernel_share if event.index in plan.kernel_reads else 1
+        plan.counted_ns += length_ns * share * stays // 1
+
+
+def _cost_ns(evidence: Evidence, event: StorageCommand, board: Board) -> int:
+    return sum(ns for _, ns in costs_ns(evidence.records, [event], board))
 
 
 def loading(evidence: Evidence) -> Phase:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -109,6 +110,22 @@ class Ground:
 
 
 @dataclass
+class PerByte:
+    """A part of the boot whose CPU time, `ns`, depends on the bytes of the kernel."""
+
+    ns: int = 0
+    less_ns: int = 0
+    """What fewer bytes save; negative for more bytes."""
+    share: Fraction = Fraction(1)
+    """The factor by which another compression changes what is left then."""
+
+    def saved_ns(self) -> int:
+        """What all changes save together: never more than there is."""
+        less_ns = min(self.ns, self.less_ns)
+        return less_ns + int((self.ns - less_ns) * (1 - self.share))
+
+
+@dataclass
 class Plan:
     """What a set of changes does to a recording: another board, bytes and stretches left out."""
 
@@ -128,6 +145,9 @@ class Plan:
     kernel_reads: set[int] = field(default_factory=set)
     kernel_share: Fraction = Fraction(1)
     """Of the storage commands that read the kernel: the factor by which their size changes."""
+    copying: PerByte = field(default_factory=PerByte)
+    """The CPU's part of reading the kernel."""
+    unpacking: PerByte = field(default_factory=PerByte)
     counted_ns: int = 0
     """Other savings; negative for additions."""
     terminals: set[str] = field(default_factory=set)
@@ -187,7 +207,9 @@ def having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[
 def saved_ns(evidence: Evidence, plan: Plan) -> int:
     """What a plan saves."""
     gone = Gone(plan.gone)
-    return _devices_saved(evidence, plan, gone) + _virtual_saved(evidence, plan, gone) + plan.counted_ns
+    kernel_ns = plan.copying.saved_ns() + plan.unpacking.saved_ns()
+    rest_ns = _virtual_saved(evidence, plan, gone) + plan.counted_ns
+    return _devices_saved(evidence, plan, gone) + kernel_ns + rest_ns
 
 
 def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
@@ -229,12 +251,28 @@ def _at_rate(event: DeviceEvent, byte_ns: int) -> DeviceEvent:
 def _virtual_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
     """What the CPU saves: the virtual time of the stretches, without device costs, and the shares of samples
     outside of them."""
-    saved = sum(ns for index, ns in plan.sampled.items() if evidence.clock.before(index) not in gone)
+    saved = sum(removed(plan, gone).values())
     for start, end in gone.stretches:
         first, last = evidence.index_at(start), evidence.index_at(end)
         storage, console = evidence.ledger.devices(first, last)
         saved += max(0, end - start - storage - console)
     return saved
+
+
+def removed(plan: Plan, gone: Gone) -> dict[int, int]:
+    """Record of a sample -> ns of it that are saved outside of `gone`.
+
+    A sample with a stack also stands for those without one before it: what is saved of either counts once.
+    """
+    before, records = plan.ground.evidence.clock.before, plan.ground.evidence.records
+    found = {index: ns for index, ns in plan.sampled.items() if before(index) not in gone}
+    without = [index for index in found if not isinstance(records[index], StackSample)]
+    stacked = [index for index, _ in plan.ground.stacked] if without else []
+    parts = Counter[int]()
+    for index in without:
+        at = bisect_left(stacked, index)
+        parts[stacked[at] if at < len(stacked) else index] += found.pop(index)
+    return {index: max(found.get(index, 0), parts[index]) for index in found.keys() | parts.keys()}
 
 
 class Gone:

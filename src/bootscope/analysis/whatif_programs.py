@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from bootscope.analysis.critical import READY, Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.storage import accesses
-from bootscope.analysis.whatif_plan import Plan, having, on_path
+from bootscope.analysis.whatif_plan import Gone, Plan, having, on_path
 from bootscope.analysis.whatif_samples import briefer
 from bootscope.core.errors import UserError, printable
 
@@ -111,14 +112,28 @@ def applets(plan: Plan, evidence: Evidence) -> None:
     lives = [t.end_ns - t.execs[0].at_ns for t in found if t.end_ns]
     if not lives:
         raise UserError("no script started a command of BusyBox in this boot")
-    on_the_way = {step.task for step in plan.ground.steps}
-    count = sum(task in on_the_way for task in found)
+    plan.last.append(lambda: _without_exec(plan, found, lives))
+
+
+def _without_exec(plan: Plan, found: list[Task], lives: list[int]) -> None:
+    """After all other changes: they may remove commands."""
+    gone, of = Gone(plan.gone), defaultdict[Task, list[Step]](list)
+    for step in plan.ground.steps:
+        of[step.task].append(step)
+    count = sum(_remains(of[task], gone) for task in found)
     plan.counted_ns += count * min(lives)
     plan.assume(
         f"{count} commands of scripts are BusyBox applets",
         f"one takes as long to run as the shortest of them: {min(lives) / 1e6:.1f} ms",
         "forking stays as it is",
     )
+
+
+def _remains(steps: list[Step], gone: Gone) -> bool:
+    """Whether something is left of a task's part of the path; waiting for the CPU is a part only if there is
+    no other."""
+    own = [step for step in steps if step.how != READY] or steps
+    return any(s.end_ns - s.start_ns > gone.inside(s.start_ns, s.end_ns) for s in own)
 
 
 def one_shell(plan: Plan, evidence: Evidence) -> None:
