@@ -16,7 +16,7 @@ from bootscope.builder.ids import file_sha256, id_of, tree_id
 from bootscope.builder.progress import Progress
 from bootscope.builder.step import Context, Runner, Step, read_meta
 from bootscope.core import tools
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import StepError, ToolError, UserError
 
 Work = Callable[[Context], None]
 
@@ -151,6 +151,18 @@ def test_a_failing_step_leaves_nothing_but_its_log(runner: Runner) -> None:
     assert caught.value.hint == f"full log: {log}"
     assert log.read_text().endswith("\nlast words\n")
     assert list(runner.cache.steps.iterdir()) == list((runner.cache.root / "tmp").iterdir()) == []
+
+
+def test_what_does_not_fit_would_not_fit_again(runner: Runner) -> None:
+    """Searches keep such a result, and go on; they stop at errors that may pass."""
+
+    def work(context: Context) -> None:
+        raise StepError("there is no room", hint="make some")
+
+    failing = step(work=work)
+    with pytest.raises(StepError, match="^fake: there is no room$") as caught:
+        runner.run(failing, failing.step_id({}), {})
+    assert caught.value.hint == "make some"
 
 
 def test_a_step_whose_settings_did_not_land_keeps_its_log_too(runner: Runner) -> None:

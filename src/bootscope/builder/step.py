@@ -231,6 +231,8 @@ class Runner:
 
     def _failed(self, step: Step, error: ToolError, log: str) -> ToolError:
         message = f"{step.name}: {error.message}"
+        if isinstance(error, StepError):
+            return StepError(message, log, hint=error.hint)
         # A failure from a signal or a full disk may not recur.
         if isinstance(error, CommandError) and error.status > 0 and not _PASSING.search(message):
             return StepError(message, log)

@@ -152,7 +152,7 @@ def failure_of(error: BootscopeError, log: str = "") -> Failure:
 def error_of(failure: Failure, log: str = "") -> BootscopeError:
     """The error that was sent; `log` is the path of the kept output."""
     if failure.kind == "StepError":
-        return StepError(failure.message, log)
+        return StepError(failure.message, log, hint=failure.hint or None)
     hint = f"full log: {log}" if log else failure.hint or None
     if failure.kind == "SymbolError":
         return SymbolError(failure.message, failure.names, hint=hint)

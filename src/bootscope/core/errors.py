@@ -62,8 +62,8 @@ class StepError(ToolError):
     `log` is the path of its full output, if there is any.
     """
 
-    def __init__(self, message: str, log: str = "") -> None:
-        super().__init__(message, hint=f"full log: {log}" if log else None)
+    def __init__(self, message: str, log: str = "", *, hint: str | None = None) -> None:
+        super().__init__(message, hint=f"full log: {log}" if log else hint)
         self.log = log
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from bootscope.builder.step import EPOCH, Context
-from bootscope.core.errors import ToolError, UserError, printable
+from bootscope.core.errors import StepError, UserError, printable
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import RootFs
 
@@ -147,7 +147,7 @@ def check_size(order: Order) -> None:
     """Raises ToolError when the image does not fit its partition."""
     size = order.image.stat().st_size
     if size > order.room_bytes:
-        raise ToolError(
+        raise StepError(
             f"the root file system has {size:,} bytes, there is room for {order.room_bytes:,}",
             hint="increase card.root_sectors, or put less into it",
         )

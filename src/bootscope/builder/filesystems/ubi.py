@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bootscope.builder.filesystems import mtd
 from bootscope.builder.filesystems.model import Order, Piece, joined
-from bootscope.core.errors import ToolError
+from bootscope.core.errors import StepError
 from bootscope.devices.model import SECTOR_BYTES
 
 VOLUME = "root"
@@ -45,7 +45,7 @@ def wrap(order: Order, contents: Path) -> None:
     """Makes the image, with `contents` in one volume. Raises ToolError where they do not fit."""
     size, room = contents.stat().st_size, volume_blocks(order) * leb_bytes(order)
     if size > room:
-        raise ToolError(f"the root file system has {size:,} bytes, there is room for {room:,} on UBI")
+        raise StepError(f"the root file system has {size:,} bytes, there is room for {room:,} on UBI")
     settings = order.context.scratch / "ubinize.ini"
     settings.write_text(
         f"[{VOLUME}]\nmode=ubi\nimage={contents}\nvol_id=0\nvol_size={room}\nvol_type=dynamic\nvol_name={VOLUME}\n"

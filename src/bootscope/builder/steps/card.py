@@ -18,7 +18,7 @@ from bootscope.boards.profile import Board
 from bootscope.builder.step import EPOCH, Context, Step
 from bootscope.builder.steps import falcon, fit, initramfs, nand_loader, payload, rootfs, seed_sector
 from bootscope.capture.record import Extent
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import StepError, ToolError, UserError
 from bootscope.devices import sd_card, sunxi_boot_rom
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.image.uboot_env import default_environment, stored
@@ -104,7 +104,7 @@ def _put_loader(context: Context, image: Path, card: Card, loader: Loader) -> No
     whole = context.results["uboot"] / (loader.card_image or sunxi_boot_rom.IMAGE)
     room = (card.boot_sector - card.loader_sector) * SECTOR_BYTES
     if whole.stat().st_size > room:
-        raise ToolError(f"the boot loader has {whole.stat().st_size:,} bytes, there is room for {room:,}")
+        raise StepError(f"the boot loader has {whole.stat().st_size:,} bytes, there is room for {room:,}")
     copy_sparse(whole, image, card.loader_sector * SECTOR_BYTES)
     if loader.sector_image:
         with image.open("r+b") as f:
@@ -132,7 +132,7 @@ def _raw(context: Context, image: Path, system: System, board: Board) -> list[Ex
         whole = card.size_bytes // SECTOR_BYTES - sector
         room = falcon.read_sectors(card) if name == "device tree" else whole
         if sectors > room:
-            raise ToolError(f"the {name} has {sectors} sectors, there is room for {room} at {sector}")
+            raise StepError(f"the {name} has {sectors} sectors, there is room for {room} at {sector}")
         copy_sparse(path, image, sector * SECTOR_BYTES)
         found.append(Extent(name=name, sector=sector, sectors=sectors))
     return found

@@ -10,7 +10,7 @@ from bootscope.boards.profile import Board
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import bl2_linux, programs
 from bootscope.builder.steps.unpack import tree_of
-from bootscope.core.errors import ToolError
+from bootscope.core.errors import StepError
 from bootscope.loaders import model as loaders
 from bootscope.system.model import Firmware, System
 
@@ -71,6 +71,6 @@ def _flash(image: Path, firmware: Firmware, pieces: dict[int, Path]) -> None:
         for (start, path), end in zip(sorted(pieces.items()), ends, strict=True):
             data = path.read_bytes()
             if len(data) > end - start:
-                raise ToolError(f"{path.name} has {len(data):,} bytes, there is room for {end - start:,}")
+                raise StepError(f"{path.name} has {len(data):,} bytes, there is room for {end - start:,}")
             f.seek(start)
             f.write(data)

@@ -18,7 +18,7 @@ from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import card, payload, rootfs
 from bootscope.builder.steps.card import wrap_script
 from bootscope.capture.record import Extent
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import StepError, UserError
 from bootscope.devices.model import SECTOR_BYTES, MemoryStorage
 from bootscope.system.model import Card, System, has_loader
 from bootscope.system.nand import nand_of
@@ -159,7 +159,7 @@ def _put(path: Path, image: Path, sector: int, room: int, name: str) -> Extent:
     size = path.stat().st_size
     sectors = -(-size // SECTOR_BYTES)
     if sectors > room:
-        raise ToolError(
+        raise StepError(
             f"the {name} has {size:,} bytes, there is room for {room * SECTOR_BYTES:,} in the flash",
             hint="see [card] of the system file",
         )

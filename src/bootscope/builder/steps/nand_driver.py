@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from bootscope.core.errors import ToolError
+from bootscope.core.errors import StepError
 
 SYMBOL = "MTD_NAND_BOOTSCOPE"
 _DRIVER = Path(__file__).with_name("nand") / "bootscope_nand.c"
@@ -34,7 +34,7 @@ def files(tree: Path, others: Mapping[str, str]) -> dict[str, str]:
     """
     kconfig, makefile = f"{_FOLDER}/Kconfig", f"{_FOLDER}/Makefile"
     if not (tree / kconfig).is_file():
-        raise ToolError(
+        raise StepError(
             f"the kernel's tree has no {kconfig}, where the driver of the NAND chip goes",
             hint="Linux has it from 4.17 on; the driver is for 6.3 and later",
         )

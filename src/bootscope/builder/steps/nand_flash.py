@@ -17,7 +17,7 @@ from bootscope.builder.filesystems import KINDS, ubi
 from bootscope.builder.nand import array
 from bootscope.builder.step import Context, Step
 from bootscope.builder.steps import card, nand_loader, plugin, rootfs
-from bootscope.core.errors import CommandError, ToolError, UserError
+from bootscope.core.errors import CommandError, StepError, ToolError, UserError
 from bootscope.devices.model import Media, in_option
 from bootscope.system.model import System
 from bootscope.system.nand import Nand
@@ -83,7 +83,7 @@ def _blocks(nand: Nand, partition: str, what: str, data: bytes) -> dict[int, byt
     good, size = nand.good_blocks(partition), nand.erase_bytes
     parts = [data[at : at + size] for at in range(0, len(data), size)]
     if len(parts) > len(good):
-        raise ToolError(
+        raise StepError(
             f"the {what} takes {len(parts)} erase blocks, the partition '{partition}' has "
             f"{len(good)} good ones",
             hint="see [nand] of the system file",

@@ -9,7 +9,7 @@ from pathlib import Path
 from bootscope.builder.nand import hamming
 from bootscope.builder.step import Context
 from bootscope.builder.steps import payload
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import StepError, UserError
 from bootscope.devices.sunxi_boot_rom import CONSTANTS, CONSTANTS_END, FAMILY_SYMBOL, NAND_SYMBOL
 from bootscope.system.model import Kernel, Symbols, System, builds_loader
 from bootscope.system.nand import ARGUMENT_BYTES, DEVICE_TREE, KERNEL, UBOOT, Nand, nand_of
@@ -131,7 +131,7 @@ def files(tree: Path, nand: Nand) -> dict[str, str]:
     kconfig, makefile, boards = f"{_FOLDER}/Kconfig", f"{_FOLDER}/Makefile", tree / CONSTANTS
     constants = boards.read_text() if boards.is_file() else ""
     if constants.count(CONSTANTS_END) != 1:
-        raise ToolError(
+        raise StepError(
             f"U-Boot's tree has no {CONSTANTS} that ends as expected: the NAND chip's places go there",
             hint="the driver is for U-Boot 2025.01; leave the partition 'uboot' of the chip out",
         )
@@ -176,7 +176,7 @@ def content(context: Context, system: System) -> dict[str, Path]:
         found[DEVICE_TREE] = context.results["falcon" if falcon else "device-tree"] / name
         size = found[DEVICE_TREE].stat().st_size
         if falcon and size > ARGUMENT_BYTES:
-            raise ToolError(f"the device tree has {size:,} bytes, the SPL reads {ARGUMENT_BYTES:,}")
+            raise StepError(f"the device tree has {size:,} bytes, the SPL reads {ARGUMENT_BYTES:,}")
         found[KERNEL] = payload.path_of(context, system.kernel)
     return found
 

@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 
 from bootscope.capture.record import Extent
-from bootscope.core.errors import ToolError
+from bootscope.core.errors import StepError
 from bootscope.devices.model import SECTOR_BYTES
 from bootscope.system.model import Card
 
@@ -29,7 +29,7 @@ def put(image: Path, card: Card) -> list[Extent]:
     with image.open("r+b") as opened:
         opened.seek(card.seed_sector * SECTOR_BYTES)
         if any(opened.read(SECTOR_BYTES)):
-            raise ToolError(f"card.seed_sector: the boot loader lies in sector {card.seed_sector}")
+            raise StepError(f"card.seed_sector: the boot loader lies in sector {card.seed_sector}")
         opened.seek(card.seed_sector * SECTOR_BYTES)
         opened.write(sector(card.seed_left))
     return [Extent(name="seed of random numbers", sector=card.seed_sector, sectors=1)]
