@@ -24,7 +24,7 @@ from bootscope.capture.saved import OBJECTS, RUNS, SavedRun
 from bootscope.capture.saving import objects_of
 from bootscope.capture.store import Store
 from bootscope.capture.unpacking import Archive, opened
-from bootscope.core.errors import SpaceError, ToolError, UserError, unknown
+from bootscope.core.errors import SpaceError, ToolError, UserError, printable, unknown
 from bootscope.core.text import size
 
 _LOCK, _STAGE = ".loading.lock", ".loading-"
@@ -153,15 +153,25 @@ def _check_described(folder: Path, run_id: str) -> None:
     if len(found) != 1:
         raise UserError(f"run {run_id} has {len(found)} descriptions")
     name, kind, newest = found[0]
-    if read_json(folder / name, kind, newest).run_id != run_id:
+    described = read_json(folder / name, kind, newest)
+    if described.run_id != run_id:
         raise UserError(f"{name} of {run_id} is of another run")
+    if isinstance(described, ImportInfo):
+        _check_stored(described)
     for boot in (folder / "boots").glob("*"):
         if (boot / BOOT).exists() and read_json(boot / BOOT, BootInfo).boot_id != f"{run_id}/{boot.name}":
             raise UserError(f"boot {boot.name} of {run_id} is another one")
         pins = read_pins(boot)
-        if pins and pins.file and Path(pins.file).name != pins.file:
+        # A name that cannot be printed may be none at all: no file name holds a zero byte.
+        if pins and pins.file and (Path(pins.file).name != pins.file or not pins.file.isprintable()):
             raise UserError(f"boot {boot.name} of {run_id} names a file outside of it")
     labels.read(folder)
+
+
+def _check_stored(info: ImportInfo) -> None:
+    wrong = [file.stored for file in info.files if not saved.FILE_NAME.fullmatch(file.stored)]
+    if wrong:
+        raise UserError(f"{IMPORT} names '{printable(wrong[0][:200])}', which is not a file of a run")
 
 
 def _check_object(stage: Path, store: Store, name: str) -> None:
