@@ -137,12 +137,18 @@ def _unpack(archive: Archive, stage: Path, runs: Collection[SavedRun]) -> None:
 
 def _check(path: Path, stage: Path, store: Store, run: SavedRun) -> None:
     """Raises UserError if a run's descriptions cannot be read or belong to another run, or its objects are
-    missing or do not match their names."""
+    missing, do not match their names, or are of no use to it."""
     folder = stage / RUNS / run.run_id
     try:
         _check_described(folder, run.run_id)
-        for name in objects_of(folder):
+        needed = objects_of(folder)
+        for name in needed:
             _check_object(stage, store, name)
+        # Whatever it brings beyond those is unchecked, and would take the place of the real object.
+        if more := sorted(set(run.objects) - set(needed)):
+            raise UserError(
+                f"run {run.run_id} brings object {printable(more[0][:12])}, which it does not name"
+            )
     except UserError as error:
         words = error.message.replace(f"{stage}/", "")
         raise UserError(f"{path} is refused: {words}", hint="nothing of it was loaded") from error
