@@ -19,6 +19,7 @@ from bootscope.capture.imported import IMPORT, ImportInfo
 from bootscope.capture.imported import SCHEMA as IMPORT_SCHEMA
 from bootscope.capture.measured import MEASURED, MeasuredInfo, read_pins
 from bootscope.capture.measured import SCHEMA as MEASURED_SCHEMA
+from bootscope.capture.packing import LARGEST_BYTES
 from bootscope.capture.record import BOOT, RUN, SCHEMA, BootInfo, RunInfo, read_json
 from bootscope.capture.saved import OBJECTS, RUNS, SavedRun
 from bootscope.capture.saving import objects_of
@@ -30,7 +31,6 @@ from bootscope.core.text import size
 _LOCK, _STAGE = ".loading.lock", ".loading-"
 _SPARE_BYTES = 64 << 20
 """Disk space that stays free."""
-_MOST_OBJECT_BYTES = 1 << 30
 _CHUNK = 1 << 20
 _DESCRIBED: tuple[tuple[str, type[RunInfo | MeasuredInfo | ImportInfo], int], ...] = (
     (RUN, RunInfo, SCHEMA),
@@ -206,7 +206,7 @@ def _unpacked_sha256(path: Path) -> str:
             part = tool.decompress(feed, _CHUNK)
             found.update(part)
             count += len(part)
-            if count > _MOST_OBJECT_BYTES:
+            if count > LARGEST_BYTES:
                 return ""
         return "" if tool.unused_data or f.read(1) else found.hexdigest()
     return ""
