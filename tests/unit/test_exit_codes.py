@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from bootscope.capture.store import Store
+from bootscope.cli.main import show_error
 from bootscope.cli.runs import List
+from bootscope.core.errors import UserError
 
 from ..fixtures.stock_boot import unpack
 from .conftest import Command
@@ -116,3 +118,17 @@ def test_what_a_verb_raises_becomes_a_code(
     done = main_here("list")
     assert done.returncode == code
     assert words in done.stderr
+
+
+def test_an_error_that_quotes_an_image_does_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    quoted = "conf\x1b]0;owned\x07\u202e"
+    assert show_error(UserError(f"no kernel: {quoted}\nin two\tlines", hint=f"{quoted}\nname one")) == 2
+    told = capsys.readouterr().err
+    assert told.splitlines() == [
+        r"bootscope: no kernel: conf\x1b]0;owned\x07\u202e",
+        "in two  lines",
+        r"  hint: conf\x1b]0;owned\x07\u202e",
+        "name one",
+    ]

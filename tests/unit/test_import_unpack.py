@@ -292,3 +292,20 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     ]:
         with pytest.raises(UserError, match=words):
             gather([str(tmp_path / name)])
+
+
+def test_a_folder_does_not_reach_outside_of_itself(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "secret").write_bytes(b"key")
+    (tmp_path / "logs/a.log").write_bytes(b"x")
+    (tmp_path / "logs/boot.log").symlink_to(tmp_path / "secret")
+    (tmp_path / "named").symlink_to(tmp_path / "logs")
+    (tmp_path / "one").symlink_to(tmp_path / "secret")
+    for name in ("logs", "named"):
+        told: list[str] = []
+        assert [raw.data for raw in gather([str(tmp_path / name)], told.append)] == [b"x"]
+        assert told == [f"{tmp_path / name}: links are not followed: boot.log"]
+    assert [raw.data for raw in gather([str(tmp_path / "one")])] == [b"key"]
+    (tmp_path / "logs/a.log").unlink()
+    with pytest.raises(UserError, match="there are no files in"):
+        gather([str(tmp_path / "logs")])

@@ -140,3 +140,7 @@ def test_a_damaged_file_hides_no_run(main_here: Command, store: Store, runs: lis
     assert runs[0] in main_here("list").stdout
     assert_refused(main_here("label", runs[0]), "cannot be read" if b"99" not in data else "newer than", "")
     assert "<html" in page_of(store, runs[:1]).text
+
+
+def test_names_and_values_are_harmless_to_a_terminal() -> None:
+    assert labels.words({"a\x1b[31m": "b\x07", "c": "d"}) == r"a\x1b[31m=b\x07  c=d"

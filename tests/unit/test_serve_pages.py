@@ -71,6 +71,31 @@ def test_the_list_waits_for_no_figure(app: Guard, store: Store) -> None:
     assert re.search(r'class="time">[23]\.\d{3} s<', page)
 
 
+class Faulty(Store):
+    """A store in which a run meets a bug of ours."""
+
+    faulty = ""
+
+    def is_here(self, run_id: str) -> bool:
+        if run_id == self.faulty:
+            raise ValueError("embedded\x1b null byte")
+        return super().is_here(run_id)
+
+
+def test_a_bug_in_one_figure_is_reported_and_stops_no_other(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faulty = Faulty(store.root)
+    faulty.faulty, good = keep_run(faulty, 1), keep_run(faulty, 2)
+    found = {known.run.run_id: known for known in worked_out(faulty)}
+    assert (found[faulty.faulty].failed, found[good].failed) == (True, False)
+    assert row_of(found[faulty.faulty]).time == "failed"
+    assert row_of(found[good]).time.endswith(" s")
+    told = capsys.readouterr().err
+    assert "ValueError: embedded\\x1b null byte" in told
+    assert f"the times of {faulty.faulty} are not shown: this is a bug" in told
+
+
 def test_a_milestone_is_plotted_over_the_days(app: Guard, store: Store) -> None:
     runs = [keep_run(store, day, "desk", step_ns=(300 + day) * MS) for day in range(5)]
     found = values(worked_out(store), "login")

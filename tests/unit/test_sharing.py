@@ -210,9 +210,9 @@ def bomb() -> bytes:
     return archive(listing(members), members)
 
 
-def object_of(data: bytes, name: str) -> bytes:
-    """An archive with an object that the run names."""
-    facts = msgspec.structs.replace(run_info(RUN).system, symbols={"kernel": name})
+def object_of(data: bytes, name: str, named: bool = True) -> bytes:
+    """An archive with an object that the run names, or only the list does."""
+    facts = msgspec.structs.replace(run_info(RUN).system, symbols={"kernel": name} if named else {})
     described = msgspec.json.encode(msgspec.structs.replace(run_info(RUN), system=facts))
     members = [(f"objects/{name}.gz", data), *honest()[:2], (f"runs/{RUN}/run.json", described)]
     told = msgspec.json.decode(listing(members), type=Contents)
@@ -263,6 +263,9 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "damaged labels": (of_members(lambda m: [*m, (f"runs/{RUN}/labels.json", b"{")]), "cannot be read"),
     "an object that is another": (object_of(gzip.compress(b"x"), A64), "is not what its name says"),
     "an object that is damaged": (object_of(b"\x1f\x8b", A64), "is not what its name says"),
+    "an object that the run does not name": (
+        object_of(gzip.compress(b"x"), A64, named=False), "brings object aaaaaaaaaaaa, which it does not name"
+    ),
     "an object that is not there": (
         with_run(system=msgspec.structs.replace(run_info(RUN).system, symbols={"kernel": A64})), "is missing"
     ),

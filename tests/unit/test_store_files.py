@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.capture import record
+from bootscope.capture import objects, record
+from bootscope.capture.packing import gunzipped
 from bootscope.capture.store import Store
 from bootscope.core.errors import ToolError, UserError
 
@@ -55,6 +56,17 @@ def test_an_object_with_a_damaged_byte_is_noticed(store: Store) -> None:
 def test_an_object_that_is_gone_is_noticed(store: Store) -> None:
     with pytest.raises(ToolError, match="the store lacks object 0000"):
         store.object("0" * 64)
+
+
+def test_what_unpacks_to_too_much_is_damaged() -> None:
+    bomb = gzip.compress(bytes(2 << 20))
+    assert objects.unpacked(bomb) == bytes(2 << 20)
+    for data in (bomb, bomb[:-9], b"\x1f\x8bno gzip", gzip.compress(b"x") + b"more"):
+        with pytest.raises(ToolError, match="is damaged, or unpacks to more than 1 MB"):
+            objects.unpacked(data, 1 << 20)
+    assert gunzipped(bomb, 2 << 20) == bytes(2 << 20)
+    assert gunzipped(bomb, (2 << 20) - 1) is None
+    assert gunzipped(gzip.compress(b""), 0) == b""
 
 
 # ---- descriptions ----

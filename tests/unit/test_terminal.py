@@ -18,10 +18,11 @@ from bootscope.analysis.compare import compare as compare_timelines
 from bootscope.analysis.views import View, view
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
+from bootscope.capture.stored import Summary
 from bootscope.core.text import seconds, span
 from bootscope.report import rows
 from bootscope.report.terminal import BAR_CELLS, compare, runs, show
-from bootscope.runs.listing import listed
+from bootscope.runs.listing import Listed, listed
 
 from ..fixtures.stock_boot import unpack
 from .scenes import Story, evidence_of, run_of, stacks_of
@@ -149,3 +150,16 @@ def test_another_boards_costs_are_said_beside_the_board(store: Store) -> None:
     other = view(store, store.find(unpack(store)), board=load_board("cubieboard:card=2x"))
     text = "\n".join(shown(other, 100))
     assert "board cubieboard, with the costs of cubieboard:card=2x, build " in text
+
+
+HOSTILE = "[/b]\x1b]0;x\x07"
+
+
+def test_runs_of_other_computers_are_text_in_the_list() -> None:
+    run = Summary(*[HOSTILE] * 6, 1, 0, HOSTILE, HOSTILE)
+    out = io.StringIO()
+    runs(Console(file=out, width=400, force_terminal=True, color_system=None), [Listed(run, None, {})])
+    text = out.getvalue()
+    assert text.replace("\n", "").isprintable()
+    # As run, until, ended, board, kind and build.
+    assert text.count(r"[/b]\x1b]0;x\x07") == 6

@@ -25,7 +25,7 @@ import msgspec
 from bootscope import __version__
 from bootscope.capture.packing import packed, unpacked
 from bootscope.capture.record import read_json, write_json, write_parts
-from bootscope.core.errors import UserError
+from bootscope.core.errors import UserError, printable
 
 SCHEMA = 1
 IMPORT, _FILES = "import.json", "files"
@@ -160,8 +160,9 @@ def raw_files(run: Path, info: ImportInfo) -> list[Raw]:
         path = run / _FILES / Path(file.stored).name
         try:
             data = path.read_bytes()
-        except OSError as error:
-            raise UserError(f"{info.run_id}: {path.name} cannot be read: {error.strerror}") from error
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+            why = error.strerror if isinstance(error, OSError) else error
+            raise UserError(f"{info.run_id}: {printable(path.name)} cannot be read: {why}") from error
         same = hashlib.sha256(data).hexdigest() == file.sha256
         whole = unpacked(data, file.size_bytes) if same and file.packed else data
         if not same or whole is None:

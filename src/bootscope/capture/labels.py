@@ -88,4 +88,4 @@ def fits(labels: Mapping[str, str], wanted: Iterable[str]) -> bool:
 
 def words(labels: Mapping[str, str]) -> str:
     """Labels in a row; safe to show on a terminal."""
-    return "  ".join(f"{key}={printable(value)}" for key, value in labels.items())
+    return "  ".join(f"{printable(key)}={printable(value)}" for key, value in labels.items())

@@ -19,18 +19,18 @@ from bootscope.capture.imported import IMPORT, ImportInfo
 from bootscope.capture.imported import SCHEMA as IMPORT_SCHEMA
 from bootscope.capture.measured import MEASURED, MeasuredInfo, read_pins
 from bootscope.capture.measured import SCHEMA as MEASURED_SCHEMA
+from bootscope.capture.packing import LARGEST_BYTES
 from bootscope.capture.record import BOOT, RUN, SCHEMA, BootInfo, RunInfo, read_json
 from bootscope.capture.saved import OBJECTS, RUNS, SavedRun
 from bootscope.capture.saving import objects_of
 from bootscope.capture.store import Store
 from bootscope.capture.unpacking import Archive, opened
-from bootscope.core.errors import SpaceError, ToolError, UserError, unknown
+from bootscope.core.errors import SpaceError, ToolError, UserError, printable, unknown
 from bootscope.core.text import size
 
 _LOCK, _STAGE = ".loading.lock", ".loading-"
 _SPARE_BYTES = 64 << 20
 """Disk space that stays free."""
-_MOST_OBJECT_BYTES = 1 << 30
 _CHUNK = 1 << 20
 _DESCRIBED: tuple[tuple[str, type[RunInfo | MeasuredInfo | ImportInfo], int], ...] = (
     (RUN, RunInfo, SCHEMA),
@@ -137,12 +137,18 @@ def _unpack(archive: Archive, stage: Path, runs: Collection[SavedRun]) -> None:
 
 def _check(path: Path, stage: Path, store: Store, run: SavedRun) -> None:
     """Raises UserError if a run's descriptions cannot be read or belong to another run, or its objects are
-    missing or do not match their names."""
+    missing, do not match their names, or are of no use to it."""
     folder = stage / RUNS / run.run_id
     try:
         _check_described(folder, run.run_id)
-        for name in objects_of(folder):
+        needed = objects_of(folder)
+        for name in needed:
             _check_object(stage, store, name)
+        # Whatever it brings beyond those is unchecked, and would take the place of the real object.
+        if more := sorted(set(run.objects) - set(needed)):
+            raise UserError(
+                f"run {run.run_id} brings object {printable(more[0][:12])}, which it does not name"
+            )
     except UserError as error:
         words = error.message.replace(f"{stage}/", "")
         raise UserError(f"{path} is refused: {words}", hint="nothing of it was loaded") from error
@@ -153,15 +159,25 @@ def _check_described(folder: Path, run_id: str) -> None:
     if len(found) != 1:
         raise UserError(f"run {run_id} has {len(found)} descriptions")
     name, kind, newest = found[0]
-    if read_json(folder / name, kind, newest).run_id != run_id:
+    described = read_json(folder / name, kind, newest)
+    if described.run_id != run_id:
         raise UserError(f"{name} of {run_id} is of another run")
+    if isinstance(described, ImportInfo):
+        _check_stored(described)
     for boot in (folder / "boots").glob("*"):
         if (boot / BOOT).exists() and read_json(boot / BOOT, BootInfo).boot_id != f"{run_id}/{boot.name}":
             raise UserError(f"boot {boot.name} of {run_id} is another one")
         pins = read_pins(boot)
-        if pins and pins.file and Path(pins.file).name != pins.file:
+        # A name that cannot be printed may be none at all: no file name holds a zero byte.
+        if pins and pins.file and (Path(pins.file).name != pins.file or not pins.file.isprintable()):
             raise UserError(f"boot {boot.name} of {run_id} names a file outside of it")
     labels.read(folder)
+
+
+def _check_stored(info: ImportInfo) -> None:
+    wrong = [file.stored for file in info.files if not saved.FILE_NAME.fullmatch(file.stored)]
+    if wrong:
+        raise UserError(f"{IMPORT} names '{printable(wrong[0][:200])}', which is not a file of a run")
 
 
 def _check_object(stage: Path, store: Store, name: str) -> None:
@@ -190,7 +206,7 @@ def _unpacked_sha256(path: Path) -> str:
             part = tool.decompress(feed, _CHUNK)
             found.update(part)
             count += len(part)
-            if count > _MOST_OBJECT_BYTES:
+            if count > LARGEST_BYTES:
                 return ""
         return "" if tool.unused_data or f.read(1) else found.hexdigest()
     return ""

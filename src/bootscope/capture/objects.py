@@ -10,6 +10,8 @@ import gzip
 
 import msgspec
 
+from bootscope.capture.packing import LARGEST_BYTES, gunzipped
+from bootscope.core.errors import ToolError
 from bootscope.loaders import registry as loaders
 
 KERNEL_SYMBOLS, DECOMPRESSOR_SYMBOLS = "kernel", "decompressor"
@@ -92,6 +94,14 @@ def packed(data: bytes) -> bytes:
     return gzip.compress(data, 6, mtime=0)
 
 
-def unpacked(data: bytes) -> bytes:
-    """The reverse of :func:`packed`; also unpacks what was compressed before it was kept."""
-    return gzip.decompress(data) if data[:2] == _GZIP else data
+def unpacked(data: bytes, most_bytes: int = LARGEST_BYTES) -> bytes:
+    """The reverse of :func:`packed`; also unpacks what was compressed before it was kept.
+
+    Raises ToolError if it is damaged, or larger than `most_bytes`: runs may come from other computers.
+    """
+    if data[:2] != _GZIP:
+        return data
+    plain = gunzipped(data, most_bytes)
+    if plain is None:
+        raise ToolError(f"a kept part of a build is damaged, or unpacks to more than {most_bytes >> 20} MB")
+    return plain

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large files of the store, packed with zstd at its fastest level: logs are repetitive."""
+"""Large files of the store, packed with zstd at its fastest level: logs are repetitive. Objects are
+packed with gzip."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 from bootscope.core import zstd
 
 _LEVEL = 1
 _PART_BYTES = 1 << 20
-_LARGEST_BYTES = 1 << 30
+LARGEST_BYTES = 1 << 30
+"""Of one file or object, unpacked."""
 
 
 def packed(data: bytes) -> Iterator[bytes]:
@@ -27,7 +30,7 @@ def unpacked(data: bytes, size_bytes: int) -> bytes | None:
 
     Raises UserError if zstd is not installed.
     """
-    if not 0 <= size_bytes <= _LARGEST_BYTES:
+    if not 0 <= size_bytes <= LARGEST_BYTES:
         return None
     known = zstd.module()
     try:
@@ -35,3 +38,14 @@ def unpacked(data: bytes, size_bytes: int) -> bytes | None:
     except known.ZstdError:
         return None
     return found if len(found) == size_bytes else None
+
+
+def gunzipped(data: bytes, most_bytes: int = LARGEST_BYTES) -> bytes | None:
+    """Unpacks one gzip stream; None if it is damaged, if anything follows it, or if it is larger than
+    `most_bytes`. A bomb is cut off there."""
+    tool = zlib.decompressobj(31)
+    try:
+        found = tool.decompress(data, most_bytes + 1)
+    except zlib.error:
+        return None
+    return found if tool.eof and not tool.unused_data and len(found) <= most_bytes else None

@@ -24,7 +24,6 @@ import hashlib
 import os
 import re
 import shutil
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +32,7 @@ from types import MappingProxyType
 from bootscope.capture import access, labels, naming
 from bootscope.capture.imported import IMPORT, read_import
 from bootscope.capture.measured import MEASURED, read_measured
+from bootscope.capture.packing import gunzipped
 from bootscope.capture.record import BOOT, RUN, BootInfo, RunInfo, read_json, write_whole
 from bootscope.capture.run_index import RunIndex
 from bootscope.capture.stored import (
@@ -132,10 +132,10 @@ class Store:
     def object(self, name: str) -> bytes:
         """A blob kept before. Raises ToolError when it is missing or damaged."""
         try:
-            data = gzip.decompress((self._objects / f"{name}.gz").read_bytes())
-        except (OSError, EOFError, zlib.error) as error:
+            data = gunzipped((self._objects / f"{name}.gz").read_bytes())
+        except OSError as error:
             raise ToolError(f"the store lacks object {name[:12]}: {error}") from error
-        if hashlib.sha256(data).hexdigest() != name:
+        if data is None or hashlib.sha256(data).hexdigest() != name:
             raise ToolError(f"the store's copy of {name[:12]} is damaged")
         return data
 

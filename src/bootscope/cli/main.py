@@ -82,11 +82,16 @@ def show_interrupted() -> int:
 
 
 def show_error(error: BootscopeError) -> int:
-    """Shows an error and its hint; returns its exit code."""
-    print(f"bootscope: {error.message}", file=sys.stderr)
+    """Shows an error and its hint, harmless to a terminal; returns its exit code."""
+    print(f"bootscope: {_shown(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"  hint: {error.hint}", file=sys.stderr)
+        print(f"  hint: {_shown(error.hint)}", file=sys.stderr)
     return error.exit_code
+
+
+def _shown(text: str) -> str:
+    """`text` in its lines. They may quote images and logs, which are of anybody."""
+    return "\n".join(printable(line) for line in text.expandtabs().split("\n"))
 
 
 def of_the_world(error: OSError) -> BootscopeError:

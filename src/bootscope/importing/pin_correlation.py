@@ -85,8 +85,9 @@ def kept_pins(folder: Path) -> Kept:
         return Kept(about, bytes(heard.data), notes, heard)
     except UserError as error:
         return Kept(None, b"", (f"the logic analyser's capture cannot be read: {error.message}",))
-    except OSError as error:
-        return Kept(None, b"", (f"the logic analyser's capture cannot be read: {error.strerror}",))
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        why = error.strerror if isinstance(error, OSError) else error
+        return Kept(None, b"", (f"the logic analyser's capture cannot be read: {why}",))
 
 
 def together(console: File, watched: File, pins: Pins, found: Tap, kept: Kept) -> Together:

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bootscope.capture.imported import Raw
 from bootscope.capture.tap import MAGICS
-from bootscope.core.errors import UserError, printable
+from bootscope.core.errors import UserError, printable, to_stderr
+from bootscope.core.text import listed
 from bootscope.readers import sent as sent_over
 from bootscope.readers import trace_dat
 from bootscope.readers.base import Repair, Source
@@ -33,10 +35,12 @@ class Opened:
     repairs: tuple[Repair, ...] = ()
 
 
-def gather(names: list[str]) -> list[Raw]:
-    """Reads all files from disk; a folder stands for the files below it, hidden ones excepted.
+def gather(names: list[str], says: Callable[[str], None] = to_stderr) -> list[Raw]:
+    """Reads all files from disk; a folder stands for the files below it, hidden ones and links excepted.
 
-    Raises UserError for what is not there, cannot be read, is empty or is too large.
+    `says` is told which links were left out: a folder of somebody else's may link to private files. What is
+    named itself may be a link. Raises UserError for what is not there, cannot be read, is empty or is too
+    large.
     """
     budget = Budget()
     found: list[Raw] = []
@@ -44,7 +48,7 @@ def gather(names: list[str]) -> list[Raw]:
         if name == STDIN:
             found.append(Raw("stdin", _bounded(name, sys.stdin.buffer.read(MAX_BYTES + 1), budget)))
         elif Path(name).is_dir():
-            found += _folder(Path(name), budget)
+            found += _folder(Path(name), budget, says)
         else:
             found.append(Raw(name, _read(Path(name), budget)))
     empty = [raw.name for raw in found if not raw.data and not raw.folder]
@@ -53,9 +57,9 @@ def gather(names: list[str]) -> list[Raw]:
     return found
 
 
-def _read(path: Path, budget: Budget) -> bytes:
+def _read(path: Path, budget: Budget, opener: Callable[[str, int], int] | None = None) -> bytes:
     try:
-        with path.open("rb") as opened:
+        with open(path, "rb", opener=opener) as opened:
             return _bounded(str(path), opened.read(MAX_BYTES + 1), budget)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -69,13 +73,22 @@ def _bounded(name: str, data: bytes, budget: Budget) -> bytes:
     return data
 
 
-def _folder(folder: Path, budget: Budget) -> Iterator[Raw]:
-    paths = [p for p in sorted(folder.rglob("*")) if not _hidden(p.relative_to(folder)) and p.is_file()]
+def _folder(folder: Path, budget: Budget, says: Callable[[str], None]) -> Iterator[Raw]:
+    found = [p for p in sorted(folder.rglob("*")) if not _hidden(p.relative_to(folder))]
+    links = [str(p.relative_to(folder)) for p in found if p.is_symlink()]
+    paths = [p for p in found if not p.is_symlink() and p.is_file()]
+    if links:
+        says(f"{folder}: links are not followed: {listed(links)}")
     if not paths:
         raise UserError(f"there are no files in {printable(str(folder))}")
     for path in paths:
         budget.member(str(folder))
-        yield Raw(str(path), _read(path, budget), str(folder))
+        yield Raw(str(path), _read(path, budget, _no_link), str(folder))
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Opens a file that may have become a link, or a pipe without a writer, since it was found."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _hidden(path: Path) -> bool:

@@ -16,6 +16,7 @@ from bootscope.analysis.uncertainty import Uncertainty, brief, uncertainty, word
 from bootscope.analysis.views import View
 from bootscope.capture import labels
 from bootscope.capture.record import BootEnd
+from bootscope.core.errors import printable
 from bootscope.core.text import cut, cut_beside, seconds, setting, span, visible
 from bootscope.report.modelled import cpu_words
 from bootscope.report.tables import FittedTable, make_table
@@ -263,18 +264,19 @@ def _sides(a: str | None, b: str | None) -> tuple[str, str]:
 
 def runs(out: Console, found: Sequence[Listed]) -> None:
     """The list of runs; a narrow terminal keeps the columns for what each took."""
+    # Runs may come from other computers: nothing of them is markup, or acts on the terminal.
     columns: dict[str, Callable[[Summary, Figure | None, Mapping[str, str]], str | Text]] = {
-        "=run": lambda run, *_: Text(run.run_id),
+        "=run": lambda run, *_: Text(printable(run.run_id)),
         "=when": lambda run, *_: _when(run.created),
         ">boots": lambda run, *_: _boots(run),
         ">median s": lambda _, figure, *__: seconds(figure.median_ns) if figure else "-",
         ">spread (IQR)": lambda _, figure, *__: _spread(figure),
         "=until": lambda run, figure, _: Text(visible(figure.what if figure else run.until, 40)),
-        "=ended": lambda run, *_: Text("" if run.ended == BootEnd.MILESTONE else run.ended, "yellow"),
-        "=board": lambda run, *_: Text(run.board),
+        "=ended": lambda run, *_: Text(_ended(run), "yellow"),
+        "=board": lambda run, *_: Text(printable(run.board)),
         "labels": lambda *each: Text(labels.words(each[2])),
-        "=kind": lambda run, *_: run.kind,
-        "=build": lambda run, *_: run.build_id[:12],
+        "=kind": lambda run, *_: Text(printable(run.kind)),
+        "=build": lambda run, *_: Text(printable(run.build_id[:12])),
     }
     cells = {head: [tell(*each) for each in found] for head, tell in columns.items()}
     told = {head: column for head, column in cells.items() if any(str(cell) for cell in column)}
@@ -287,6 +289,10 @@ def runs(out: Console, found: Sequence[Listed]) -> None:
 
 def _boots(run: Summary) -> str:
     return str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}"
+
+
+def _ended(run: Summary) -> str:
+    return "" if run.ended == BootEnd.MILESTONE else printable(run.ended)
 
 
 def _when(created: str) -> str:

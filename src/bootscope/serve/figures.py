@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+import traceback
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -16,19 +17,20 @@ from bootscope.capture.measured import MEASURED
 from bootscope.capture.record import RUN
 from bootscope.capture.store import Store
 from bootscope.capture.stored import Summary
-from bootscope.core.errors import BootscopeError
+from bootscope.core.errors import BootscopeError, to_stderr
 from bootscope.runs.listing import Figure, figure_of, kept_figure
 
 _Stamp = tuple[str, int, int]
 
 
 class Known(NamedTuple):
-    """A run with its figure; `pending` if that is being computed."""
+    """A run with its figure; `pending` if that is being computed, `failed` if a bug of ours prevents it."""
 
     run: Summary
     figure: Figure | None
     pending: bool
     labels: Mapping[str, str] = MappingProxyType({})
+    failed: bool = False
 
 
 class Figures:
@@ -38,6 +40,7 @@ class Figures:
         self._store = store
         self._known: dict[_Stamp, Figure | None] = {}
         self._asked: set[_Stamp] = set()
+        self._failed: set[_Stamp] = set()
         self._queue: queue.SimpleQueue[tuple[_Stamp, Summary]] = queue.SimpleQueue()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -57,7 +60,7 @@ class Figures:
             else:
                 self._ask(stamp, run)
                 return Known(run, None, True)
-        return Known(run, self._known[stamp], False)
+        return Known(run, self._known[stamp], False, failed=stamp in self._failed)
 
     def _stamp(self, run: Summary) -> _Stamp:
         """A key that changes when the run does: milestones or boots may be added."""
@@ -80,8 +83,17 @@ class Figures:
     def _work(self) -> None:
         while True:
             stamp, run = self._queue.get()
-            found = None
-            # A run may be deleted meanwhile, or be damaged.
-            with contextlib.suppress(BootscopeError, OSError):
-                found = figure_of(self._store, run)
-            self._known[stamp] = found
+            self._known[stamp] = self._computed(stamp, run)
+
+    def _computed(self, stamp: _Stamp, run: Summary) -> Figure | None:
+        """The figure; None if there is none. Never raises: the only thread works for all runs."""
+        try:
+            return figure_of(self._store, run)
+        except (BootscopeError, OSError):  # a run may be deleted meanwhile, or be damaged
+            return None
+        except Exception:
+            self._failed.add(stamp)
+            for line in traceback.format_exc().splitlines():
+                to_stderr(line)
+            to_stderr(f"the times of {run.run_id} are not shown: this is a bug; please report it")
+            return None

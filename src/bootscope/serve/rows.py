@@ -77,8 +77,8 @@ _KEYS: dict[str, Callable[[Row], tuple[str | int, ...]]] = {
 
 def row_of(known: Known) -> Row:
     """A run with its figure, as in the list."""
-    run, figure, pending, labels = known
-    spread = ""
+    run, figure, labels = known.run, known.figure, known.labels
+    spread, absent = "", "…" if known.pending else "failed" if known.failed else ""
     if figure:
         spread = "exact" if figure.exact else span(figure.spread_ns) if figure.boots > 1 else ""
     return Row(
@@ -89,7 +89,7 @@ def row_of(known: Known) -> Row:
         system=visible(run.system, _NAME),
         board=visible(run.board, _NAME),
         until=visible(figure.what if figure else run.until, 60),
-        time=f"{seconds(figure.median_ns)} s" if figure else "…" if pending else "",
+        time=f"{seconds(figure.median_ns)} s" if figure else absent,
         spread=spread,
         boots=str(run.boots) if run.complete == run.boots else f"{run.complete} of {run.boots}",
         ended="" if run.ended == BootEnd.MILESTONE else visible(run.ended, 60),
