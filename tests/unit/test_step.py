@@ -160,7 +160,7 @@ def test_what_does_not_fit_would_not_fit_again(runner: Runner) -> None:
         raise StepError("there is no room", hint="make some")
 
     failing = step(work=work)
-    with pytest.raises(StepError, match="^fake: there is no room$") as caught:
+    with pytest.raises(StepError, match=r"^fake: there is no room$") as caught:
         runner.run(failing, failing.step_id({}), {})
     assert caught.value.hint == "make some"
 

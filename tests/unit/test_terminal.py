@@ -156,7 +156,10 @@ HOSTILE = "[/b]\x1b]0;x\x07"
 
 
 def test_runs_of_other_computers_are_text_in_the_list() -> None:
-    run = Summary(*[HOSTILE] * 6, 1, 0, HOSTILE, HOSTILE)
+    run = Summary(
+        run_id=HOSTILE, created=HOSTILE, system=HOSTILE, board=HOSTILE, build_id=HOSTILE, until=HOSTILE,
+        boots=1, complete=0, ended=HOSTILE, kind=HOSTILE,
+    )  # fmt: skip
     out = io.StringIO()
     runs(Console(file=out, width=400, force_terminal=True, color_system=None), [Listed(run, None, {})])
     text = out.getvalue()
