@@ -31,6 +31,8 @@ _CHUNK = 16 << 10
 _OUT = 1 << 20
 _LZMA_MEMORY = 256 << 20
 _BLOCK = 512
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The standard library unpacks blocks of other methods whole, whatever is asked for: a bomb is not noticed."""
 
 
 class Budget:
@@ -195,6 +197,10 @@ def _zip_member(
     opened: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, found: Archive, budget: Budget
 ) -> None:
     budget.member(name)
+    if info.compress_type not in _ZIP_METHODS:
+        why = f"compression method {info.compress_type} is not read, only stored and deflated files are"
+        found.repairs.append(Repair(f"{printable(info.filename)}: {why}", 1, 1))
+        return
     budget.spend(info.file_size, name)
     parts, left = [], info.file_size + 1
     try:
