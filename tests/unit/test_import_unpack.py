@@ -180,6 +180,18 @@ def test_a_tar_archive_that_claims_to_be_huge_costs_nothing() -> None:
     assert len(found.members["a"]) < len(data)
 
 
+def test_sizes_that_extended_headers_of_a_tar_archive_tell() -> None:
+    for size, names in (("5000", ["a", "b"]), ("-1024", []), ("5_000", []), ("9" * 30, [])):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
+            info = tarfile.TarInfo("a")
+            info.pax_headers = {"size": size}
+            made.addfile(info)
+        data = out.getvalue()[:1536] + bytes(5120) + tar({"b": b"x"})
+        found = archive("x", data, Budget())
+        assert found and [*found.members] == names
+
+
 def test_a_zip_archive_is_its_files() -> None:
     found = archive("x", zipped({"a/b.log": TEXT, "c": b"x"}), Budget())
     assert found
