@@ -7,12 +7,14 @@ import gzip
 import os
 import random
 import subprocess
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from bootscope.artefacts import folder, tree
+from bootscope.artefacts import folder, loader, tree
 from bootscope.artefacts import identify as gathering
+from bootscope.artefacts.archives import CpioArchive
 from bootscope.artefacts.identify import gather
 from bootscope.audit.findings import audit
 from bootscope.audit.pitfalls.find import find_pitfalls
@@ -23,6 +25,7 @@ from bootscope.readers.unpack import Budget
 
 from . import artefact_builders as made
 from .known_builders import inventory_of
+from .time_bound import within
 
 TEXTS = (
     made.KERNEL_CONFIG, made.UBOOT_CONFIG, made.BUSYBOX_CONFIG, made.COMMAND_LINE, made.PRINTENV, made.SCRIPT,
@@ -113,6 +116,34 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path.write_bytes(gzip.compress(gzip.compress(bytes(4 << 20))))
     with pytest.raises(UserError, match="unpacks to more than 1 MB"):
         gather([str(path)])
+
+
+NUMBERS = [(54, b"-0000074"), (14, b"-0000001"), (54, b"+0000000"), (54, b"0000_000"), (54, b"       0")]
+
+
+@pytest.mark.parametrize(("at", "number"), NUMBERS)
+def test_numbers_of_a_cpio_archive_are_digits_only(tmp_path: Path, at: int, number: bytes) -> None:
+    """The first leads from a member back to itself, the second is no mode."""
+    data = bytearray(made.cpio_of({"a/b": ""}))
+    data[at : at + 8] = number
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with within(10):
+        assert [*islice(CpioArchive(bytes(data), 0), 3)] == []
+        looked_at(path)
+
+
+def test_headers_of_mkimage_in_one_another_are_not_followed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(made.uimage(b"") * 3000)
+    assert gather([str(path)])[0].images["file"].payload == "uImage"
+
+
+@pytest.mark.parametrize("blanks", ["\n" * 65_000, " " * 65_000, "a;" + " " * 65_000, ";" * 65_000])
+def test_scripts_of_blanks_take_no_time(blanks: str) -> None:
+    with within(5):
+        assert not loader.is_script(f"setenv a b\nsetenv c d\n{blanks}")
+        assert loader.is_script(f"setenv a b\nsetenv c d\n{blanks}\n \t  echo a; bootz 1\n")
 
 
 # ---- what is no file ----
@@ -269,6 +300,18 @@ def test_a_folder_of_an_image_that_holds_itself_is_walked_once(tmp_path: Path) -
     known, _ = gather([str(image)])
     assert known.files["/a/b/loop"] == "folder"
     assert not [path for path in known.files if path.startswith("/a/b/loop/")]
+
+
+def test_a_link_of_a_squashfs_cannot_pretend_to_be_a_device_that_is_a_file(tmp_path: Path) -> None:
+    root, image = made.made_tree(tmp_path / "root"), tmp_path / "root.sqfs"
+    forged = ("8, 1", "9" * 3000)
+    for number, size in enumerate(forged):
+        target = f"x\n-rwxr-xr-x 0/0 {size} 2020-01-01 00:00 squashfs-root/forged\n"
+        (root / f"link{number}").symlink_to(target)
+    subprocess.run(["mksquashfs", root, image, "-quiet", "-noappend"], check=True, stdout=subprocess.DEVNULL)
+    known, _ = gather([str(image)])
+    assert known.files["/link0"] == "-> x"
+    assert "/forged" not in known.files
 
 
 # ---- scripts of a boot loader that never end ----

@@ -11,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from bootscope.artefacts.tree import FILE, Entry
+from bootscope.bootimage import menus
+from bootscope.bootimage.files import Files, Listed
 from bootscope.bootimage.records import Understood
 from bootscope.bootimage.understand import open_image
+from bootscope.buildtrees import boot_words
 from bootscope.core.errors import UserError
 from tests.unit.image_builders import (
     CARD,
@@ -24,6 +28,7 @@ from tests.unit.image_builders import (
     qcow2,
     root_folder,
 )
+from tests.unit.time_bound import within
 
 
 def look(*paths: Path) -> Understood:
@@ -51,6 +56,20 @@ def test_a_card_without_a_kernel_and_an_encrypted_root(tmp_path: Path) -> None:
     assert [a.filesystem.kind if a.filesystem else "" for a in known.areas] == ["", "LUKS"]
     assert "it is encrypted: nothing of it can be read without its key" in known.problems[0]
     assert known.problems[1].startswith("no kernel was found; it may lie in LUKS, which is not read")
+
+
+@pytest.mark.parametrize("blanks", ["\n" * 60_000, " " * 60_000])
+def test_menus_of_blanks_take_no_time(blanks: str) -> None:
+    def holding(text: str) -> Files:
+        entry = Entry("/config.txt", FILE, len(text), read=lambda most: text.encode()[:most])
+        return Files(Listed("fat", [Entry("/start.elf", FILE), entry]))
+
+    with within(5):
+        assert menus.entries(holding(blanks))[0].kernel == ""
+        assert menus.entries(holding(f"{blanks}\n \tkernel=a\n"))[0].kernel == "a"
+        for name, word in (("extlinux.conf", "append"), ("grub.cfg", "linux /a")):
+            assert boot_words.in_menu(name, blanks) == ""
+            assert boot_words.in_menu(name, f"{blanks}\n \t{word}  quiet ro\n") == "quiet ro"
 
 
 def test_the_log_of_a_boot_is_no_boot_loader(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from bootscope.core.errors import UserError
 from bootscope.imageedit import archive, menus, wrapped
 from bootscope.imageedit.edits import EarlyEdit
 from tests.unit.image_builders import cpio, tool
+from tests.unit.time_bound import within
 
 MODULE = b"\x7fELF" + bytes(200)
 SIGNED = MODULE + b"s" * 20 + bytes(8) + (20).to_bytes(4, "big") + b"~Module signature appended~\n"
@@ -123,6 +125,15 @@ def test_a_script_of_uboot_gets_sums_that_fit(tmp_path: Path) -> None:
     (tmp_path / "new.scr").write_bytes(new)
     assert "Image Name" in tool("mkimage", "-l", tmp_path / "new.scr").decode()
     assert int.from_bytes(new[24:28], "big") == zlib.crc32(new[64:])
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_size_below_zero_is_refused(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """It led from a member back to itself."""
+    data = cpio({"a/b": b""})
+    for number in (b"-0000074", b"+0000000"):
+        with within(10), pytest.raises(UserError, match=r"damaged|not an archive"):
+            archive.edited(pack(data[:54] + number + data[62:]), EarlyEdit(write={"/c": "d"}), tmp_path)
 
 
 def test_a_header_around_other_data() -> None:

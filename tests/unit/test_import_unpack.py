@@ -10,6 +10,7 @@ import lzma
 import shutil
 import subprocess
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -179,6 +180,18 @@ def test_a_tar_archive_that_claims_to_be_huge_costs_nothing() -> None:
     assert len(found.members["a"]) < len(data)
 
 
+def test_sizes_that_extended_headers_of_a_tar_archive_tell() -> None:
+    for size, names in (("5000", ["a", "b"]), ("-1024", []), ("5_000", []), ("9" * 30, [])):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
+            info = tarfile.TarInfo("a")
+            info.pax_headers = {"size": size}
+            made.addfile(info)
+        data = out.getvalue()[:1536] + bytes(5120) + tar({"b": b"x"})
+        found = archive("x", data, Budget())
+        assert found and [*found.members] == names
+
+
 def test_a_zip_archive_is_its_files() -> None:
     found = archive("x", zipped({"a/b.log": TEXT, "c": b"x"}), Budget())
     assert found
@@ -196,6 +209,24 @@ def test_a_zip_member_that_lies_about_its_size_is_bounded() -> None:
     found = archive("x", lie, Budget(max_bytes=10 << 20))
     assert found
     assert len(found.members["a"]) <= 101
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_bomb_of_a_method_that_unpacks_whole_blocks_is_left_out_and_told(method: int) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as made:
+        made.writestr("a", bytes(40 << 20))
+        made.writestr("b", b"log", zipfile.ZIP_DEFLATED)
+    lie = out.getvalue().replace((40 << 20).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+    tracemalloc.start()
+    found = archive("x", lie, Budget(max_bytes=1 << 20))
+    most_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most_bytes < 4 << 20
+    assert found
+    assert found.members == {"b": b"log"}
+    why = f"a: compression method {method} is not read, only stored and deflated files are"
+    assert [r.what for r in found.repairs] == [why]
 
 
 def test_too_many_files_are_refused() -> None:

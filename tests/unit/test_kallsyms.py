@@ -18,7 +18,8 @@ from bootscope.core.errors import UserError
 from bootscope.image import kallsyms, relocations, vmlinux
 from bootscope.image.code import Code
 from bootscope.image.kallsyms import Symbol
-from tests.unit.kallsyms_builder import table
+from tests.unit.kallsyms_builder import table, tokens
+from tests.unit.time_bound import within
 
 BASE = 0xC0208000
 LONG = "on_a_name_that_is_longer_than_a_length_of_seven_bits_can_say_" * 4
@@ -137,6 +138,15 @@ def test_a_base_that_nothing_fills_in() -> None:
 def test_no_table_is_said() -> None:
     with pytest.raises(UserError, match="no readable symbol table"):
         kallsyms.read(b"Linux version 6.12 \0" * 1000)
+
+
+def test_numbers_that_rise_as_markers_do_and_never_began_at_0() -> None:
+    """They were read again from each of them."""
+    data = kernel(symbols())
+    behind = data[data.index(b"".join(token + b"\0" for token in tokens())) :]
+    rising = struct.pack("<300000I", *range(1, 512 * 300_000, 512))
+    with within(20), pytest.raises(UserError, match="no readable symbol table"):
+        kallsyms.read(rising + bytes(4) + behind)
 
 
 def test_program_made_of_a_packed_image() -> None:

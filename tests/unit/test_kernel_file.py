@@ -9,6 +9,8 @@ import gzip
 import io
 import lzma
 import struct
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -147,6 +149,41 @@ def test_a_fit_tells_its_parts_and_whether_their_hashes_are_right(external: bool
     assert damaged and damaged.parts["k"].hashes == fit.BAD
     assert damaged.notes == ("the hash of its part k is wrong",)
     assert fit.read(device_tree()) is None
+
+
+def fit_of(parts: str, size: int) -> bytes:
+    """A FIT with these parts, and bytes behind it that they may name."""
+    text = f"/dts-v1/; / {{ images {{ {parts} }}; }};"
+    return tool("dtc", "-q", "-O", "dtb", data=text.encode()).ljust(size, b"x")
+
+
+def test_parts_of_a_fit_that_all_name_the_same_data_cost_nothing() -> None:
+    place = f"data-position = <0>; data-size = <{1 << 20}>;"
+    data = fit_of("".join(f'p{n} {{ type = "kernel"; {place} }};' for n in range(256)), 1 << 20)
+    tracemalloc.start()
+    found = fit.read(data)
+    most_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most_bytes < 5 << 20
+    assert found and [len(part.data) for part in found.parts.values()] == [1 << 20] * 2 + [0] * 254
+    assert found.notes[0] == "the data of its part p2 are not read: too many parts share them"
+
+
+def test_parts_of_a_fit_that_lie_outside_of_it_and_equal_parts() -> None:
+    inside = 'data = "same";'
+    found = fit.read(fit_of(f"a {{ {inside} }}; b {{ {inside} }}; c {{ data-position = <9>; }};", 1000))
+    assert found and found.notes == ("the data of its part c lie outside of the file",)
+    first, second, outside = found.parts.values()
+    assert (first.data, second.data, outside.at_bytes) == (b"same\0", b"same\0", -1)
+    assert first.at_bytes < second.at_bytes
+
+
+@pytest.mark.parametrize(("count", "told"), [(8, fit.GOOD), (9, fit.UNKNOWN)])
+def test_hashes_of_a_fit_are_checked_up_to_a_number(count: int, told: str) -> None:
+    checksum = f'algo = "crc32"; value = <{zlib.crc32(b"same" + bytes(1)):#x}>;'
+    hashes = "".join(f"hash-{n} {{ {checksum} }};" for n in range(count))
+    found = fit.read(fit_of(f'a {{ data = "same"; {hashes} }};', 1000))
+    assert found and found.parts["a"].hashes == told
 
 
 def test_a_kernel_that_is_compressed_twice_is_read_and_told() -> None:

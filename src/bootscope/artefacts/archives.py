@@ -21,6 +21,7 @@ _OLD_CPIO = (b"070707", b"\xc7\x71", b"\x71\xc7")
 _HEADER, _LONGEST_NAME = 110, 4096
 _TRAILER = "TRAILER!!!"
 _FILLED = re.compile(rb"[^\0]")
+_NUMBERS = re.compile(rb"[0-9a-fA-F]{104}")
 
 
 def is_cpio(data: bytes) -> bool:
@@ -60,7 +61,7 @@ class CpioArchive:
     def __iter__(self) -> Iterator[Entry]:
         data, at = self._data, self.end
         while data.startswith(_CPIO, at) and at + _HEADER <= len(data):
-            fields = _hexadecimal(data[at + 6 : at + _HEADER])
+            fields = cpio_numbers(data[at + 6 : at + _HEADER])
             if fields is None or not 0 < fields[11] <= _LONGEST_NAME:
                 return
             mode, count = fields[1], fields[6]
@@ -80,12 +81,12 @@ def _aligned(at: int) -> int:
     return -(-at // 4) * 4
 
 
-def _hexadecimal(text: bytes) -> list[int] | None:
-    """The thirteen numbers of a header; None when one is invalid."""
-    try:
-        return [int(text[n : n + 8].decode("ascii"), 16) for n in range(0, len(text), 8)]
-    except ValueError:
+def cpio_numbers(text: bytes) -> tuple[int, ...] | None:
+    """The thirteen numbers of a header, from what follows its magic; None when one is invalid."""
+    # int() would take signs, underscores and blanks, and a negative size leads back to the same header.
+    if not _NUMBERS.fullmatch(text):
         return None
+    return tuple(int(text[n : n + 8], 16) for n in range(0, len(text), 8))
 
 
 def _entry(path: str, mode: int, data: bytes, start: int, count: int) -> Entry:

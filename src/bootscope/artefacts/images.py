@@ -70,7 +70,11 @@ def read_ext(path: Path, head: bytes) -> Piece:
 
 # ---- SquashFS ----
 
-_ROW = re.compile(r"^([-dlbcps][rwxstST-]{9}) \S+ +(\d+(?:, *\d+)?) \S+ \S+ squashfs-root(/.*)$")
+# Only devices have two numbers. The target of a link may contain line breaks, and so pretend to be a row.
+_ROW = re.compile(
+    r"^(?:([-dlps][rwxstST-]{9}) \S+ +([0-9]{1,19})|([bc])[rwxstST-]{9} \S+ +[0-9]+, *[0-9]+)"
+    r" \S+ \S+ squashfs-root(/.*)$"
+)
 
 
 def read_squashfs(path: Path) -> Piece:
@@ -103,7 +107,9 @@ def squashfs_entries(image: Path, name: str, offset_bytes: int = 0) -> list[Entr
 
 
 def _of_row(row: re.Match[str], cat: Callable[[str, int], bytes]) -> Entry:
-    mode, count, path = row.groups()
+    mode, count, device, path = row.groups()
+    if device:
+        return Entry(path, DEVICE)
     if mode[0] == "l":
         path, _, target = path.partition(" -> ")
         return Entry(path, LINK, target=target)

@@ -46,7 +46,9 @@ def is_uimage(data: bytes) -> bool:
 
 def _uimage(data: bytes) -> Image:
     (load,) = struct.unpack_from(">I", data, 16)
-    inner = image(data[_HEADER:])
+    content = data[_HEADER:]
+    # Headers may be nested thousands deep, each for 64 bytes: a second one is named, and not entered.
+    inner = Image("uImage", len(content)) if is_uimage(content) else image(content)
     return Image("uImage", len(data), inner.unpacked_bytes if inner else 0, load, inner.kind if inner else "")
 
 

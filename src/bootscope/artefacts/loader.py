@@ -22,7 +22,10 @@ _COMMANDS = re.compile(
     r"^\s*(?:setenv|load|fatload|ext[24]load|tftp(?:boot)?|boot[mzid]|run|source|mmc|nand|sf|usb|ubi|part|env|fdt"
     r"|echo|if|then|else|fi|test|saveenv|for|done|setexpr|itest|sysboot|booti|import)\b"
 )
-_BOOTS = re.compile(r"^\s*(?:.*;\s*)?(?:boot[mzi]|(?:fat|ext4|ext2)?load|source|sysboot|run)\b", re.MULTILINE)
+# Blanks are not given back, and never span lines: files of blanks would take minutes.
+_BOOTS = re.compile(
+    r"^[ \t]*+(?:.*;[ \t]*+)?(?:boot[mzi]|(?:fat|ext4|ext2)?load|source|sysboot|run)\b", re.MULTILINE
+)
 _MOST_BYTES = 4 << 20
 _SCRIPT_TYPE, _UIMAGE_HEADER = 6, 64
 SYMBOLS = {"bootdelay": "BOOTDELAY", "baudrate": "BAUDRATE"}

@@ -159,7 +159,7 @@ def _loaded(loads: dict[str, str], words: list[str], place: int) -> str:
     return loads.get(address, "")
 
 
-_PI_SETTING = re.compile(r"^\s*(kernel|initramfs|device_tree|cmdline)[ =]\s*(\S+)", re.MULTILINE)
+_PI_SETTING = re.compile(r"^[ \t]*+(kernel|initramfs|device_tree|cmdline)[ =][ \t]*+(\S+)", re.MULTILINE)
 
 
 def _pi(path: str, data: bytes, files: Files, folder: str) -> Iterator[MenuEntry]:

@@ -15,7 +15,7 @@ from bootscope.bootimage.records import Place, Root
 
 _INITS = ("/sbin/init", "/usr/sbin/init", "/etc/init", "/bin/init", "/init", "/linuxrc")
 _BUSYBOX = re.compile(rb"BusyBox (v\d+\.\d+[\w.-]{0,20})")
-_SYSTEMD = re.compile(r"libsystemd-(?:core|shared)-(\d+[\w.~+-]*?)\.so$")
+_SYSTEMD = re.compile(r"libsystemd-(?:core|shared)-(\d[\w.~+-]*)\.so$")
 _SYSTEMD_FOLDERS = ("/usr/lib/systemd", "/lib/systemd", "/usr/lib64/systemd", "/usr/lib/*-linux-gnu*/systemd")
 _BY_NAME = (
     ("systemd", "systemd"), ("busybox", "BusyBox init"), ("openrc-init", "OpenRC"), ("runit-init", "runit"),

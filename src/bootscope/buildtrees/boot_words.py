@@ -15,8 +15,8 @@ from bootscope.buildtrees.parts import Parts
 from bootscope.core.errors import UserError
 from bootscope.inventory.inventory import Inventory
 
-_APPEND = re.compile(r"^\s*append\s+(.+)$", re.MULTILINE | re.IGNORECASE)
-_GRUB = re.compile(r"^\s*linux(?:16|efi)?\s+\S+\s+(.+)$", re.MULTILINE)
+_APPEND = re.compile(r"^[ \t]*+append[ \t]++(.+)$", re.MULTILINE | re.IGNORECASE)
+_GRUB = re.compile(r"^[ \t]*+linux(?:16|efi)?[ \t]++\S++[ \t]++(.+)$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(.)")
 _MOST = 8192
 _PLACES = (

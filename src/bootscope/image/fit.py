@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bootscope.readers.fdt import BadTree, Node, parse
 
-_MOST_PARTS = 256
+_MOST_PARTS, _MOST_HASHES = 256, 8
 _HASHES = ("md5", "sha1", "sha256", "sha384", "sha512")
 GOOD, BAD, NONE, UNKNOWN = "good", "wrong", "none", "not known"
 
@@ -72,9 +72,10 @@ def read(data: bytes) -> Fit | None:
         return None
     total = int.from_bytes(data[4:8], "big")
     base = (total + 3) & ~3
-    parts = {node.name: _part(data, node, base) for node in images.children[:_MOST_PARTS]}
+    parts = _parts(data, images, base)
     notes = [
-        f"the data of its part {part.name} lie outside of the file"
+        f"the data of its part {part.name} "
+        + ("lie outside of the file" if part.at_bytes < 0 else "are not read: too many parts share them")
         for part in parts.values()
         if not part.data
     ]
@@ -82,15 +83,33 @@ def read(data: bytes) -> Fit | None:
     return Fit(parts, _configurations(root), tuple(notes))
 
 
-def _part(data: bytes, node: Node, base: int) -> FitPart:
-    inside = node.properties.get("data")
-    at, count = node.number("data-position"), node.number("data-size") or 0
-    offset = node.number("data-offset")
-    if inside is not None:
-        where, content = data.find(inside) if inside else -1, inside
-    else:
-        where = at if at is not None else base + offset if offset is not None else -1
-        content = data[where : where + count] if 0 <= where <= len(data) - count else b""
+def _parts(data: bytes, images: Node, base: int) -> dict[str, FitPart]:
+    # Each part is a copy, and is hashed. Parts may share data, but not all of them all of the file.
+    parts, room, behind = dict[str, FitPart](), 2 * len(data), 0
+    for node in images.children[:_MOST_PARTS]:
+        inside = node.properties.get("data")
+        if inside is None:
+            where, count = _range(data, node, base)
+            part = _part(node, where, data[where : where + count] if count <= room else b"")
+        else:
+            # The parts come in the order of the file: no search begins at its start again.
+            where = data.find(inside, behind) if inside else -1
+            behind = max(behind, where + len(inside))
+            part = _part(node, where, inside)
+        room -= len(part.data)
+        parts[node.name] = part
+    return parts
+
+
+def _range(data: bytes, node: Node, base: int) -> tuple[int, int]:
+    """Offset and size in bytes of a part's data behind the tree; (-1, 0) where they lie outside of the
+    file."""
+    at, offset, count = (node.number(f"data-{name}") for name in ("position", "offset", "size"))
+    where = at if at is not None else base + offset if offset is not None else -1
+    return (where, count) if count and 0 <= where <= len(data) - count else (-1, 0)
+
+
+def _part(node: Node, where: int, content: bytes) -> FitPart:
     texts = (node.text(name) or "" for name in ("description", "type", "arch", "compression"))
     description, kind, arch, compression = texts
     return FitPart(node.name, description, kind, arch, compression, where, content, _hashes(node, content))
@@ -99,9 +118,12 @@ def _part(data: bytes, node: Node, base: int) -> FitPart:
 def _hashes(node: Node, content: bytes) -> str:
     """The result of checking a part's hashes."""
     found = [child for child in node.children if child.name.startswith("hash")]
-    states = [_hash(child, content) for child in found]
+    states = [_hash(child, content) for child in found[:_MOST_HASHES]]
+    states += [UNKNOWN] * (len(found) > _MOST_HASHES)
     if not states:
         return NONE
+    if not content:
+        return UNKNOWN
     return BAD if BAD in states else UNKNOWN if UNKNOWN in states else GOOD
 
 

@@ -124,11 +124,12 @@ def _markers(image: bytes, end: int) -> tuple[int, list[int]] | None:
     The order in which names are sorted may be stored between them and the tokens: 3 bytes for each.
     """
     at = end & ~3
-    lowest = max(4, end - 3 * _MOST_NAMES - 4 * _MOST_NAMES // _NAMES_A_MARKER)
+    most = -(-_MOST_NAMES // _NAMES_A_MARKER)
+    lowest = max(4, end - 3 * _MOST_NAMES - 4 * most)
     while at > lowest:
         run = [struct.unpack_from("<I", image, at - 4)[0]]
         begin = at - 4
-        while run[-1] and begin >= 4:
+        while run[-1] and begin >= 4 and len(run) <= most:
             (value,) = struct.unpack_from("<I", image, begin - 4)
             step = run[-1] - value
             if not 2 * _NAMES_A_MARKER <= step <= _NAMES_A_MARKER * _LONGEST_NAME_BYTES:
@@ -137,7 +138,8 @@ def _markers(image: bytes, end: int) -> tuple[int, list[int]] | None:
             begin -= 4
         if not run[-1] and len(run) > 1:
             return begin, run[::-1]
-        at -= 4
+        # A run that begins inside this one ends where this one does.
+        at = begin
     return None
 
 

@@ -7,9 +7,9 @@ The files of an archive keep owners, modes and devices; those of a folder belong
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +19,14 @@ from bootscope.core import tools
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.process import build_environment, run
 from bootscope.devices import sd_card
+from bootscope.readers.unpack import TarMember, tar_members
 
 _UUID = "b0075c0b-0000-4000-8000-000000000001"
 _ROOM_BYTES, _SHARE = 64 << 20, 1.3
 """Room beyond the files' own bytes: for the file system's metadata, and for writes."""
-_BLOCK = 4096
-_MOST_FILES, _MOST_BYTES = 200_000, 64 << 30
-_DEVICES = {tarfile.CHRTYPE: "c", tarfile.BLKTYPE: "b"}
+_BLOCK, _PART = 4096, 1 << 20
+_MOST_FILES, MOST_BYTES = 200_000, 64 << 30
+_DEVICES = {b"3": "c", b"4": "b"}
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,15 @@ class _Item:
     same_as: str = ""
 
 
-def of_tar(archive: Path, folder: Path) -> tuple[Path, list[str]]:
+def of_tar(archive: Path, folder: Path, most_bytes: int = MOST_BYTES) -> tuple[Path, list[str]]:
     """(an ext4 with the files of an unpacked tar archive, what was left out in words); `folder` is one of
-    ours. Raises UserError for an archive that is damaged or too large."""
+    ours. Raises UserError for an archive that is damaged or too large, or has a sparse file."""
     lost: list[str] = []
-    try:
-        with tarfile.open(archive, "r:") as opened:
-            items = list(_members(opened, folder, lost))
-    except (tarfile.TarError, EOFError) as error:
-        raise UserError(f"the archive of the root file system is damaged: {printable(str(error))}") from error
+    with archive.open("rb") as opened:
+        if not archive.stat().st_size:
+            raise UserError("the archive of the root file system is empty")
+        with mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as data:
+            items = list(_members(data, folder, lost, most_bytes))
     return _made(items, folder), lost
 
 
@@ -60,32 +61,62 @@ def of_folder(root: Path, folder: Path) -> tuple[Path, list[str]]:
     return _made(list(_walked(root, lost)), folder), lost
 
 
-def _members(opened: tarfile.TarFile, folder: Path, lost: list[str]) -> Iterator[_Item]:
-    space, number = folder / "files", 0
+def _members(data: mmap.mmap, folder: Path, lost: list[str], most_bytes: int) -> Iterator[_Item]:
+    space, room = folder / "files", most_bytes
     space.mkdir()
-    for number, member in enumerate(opened):
+    for number, member in enumerate(tar_members(data)):
         if number >= _MOST_FILES:
             raise UserError(f"a root file system of more than {_MOST_FILES:,} files is not read")
-        path = _clean(member.name, lost)
-        if not path:
-            continue
-        owner = (member.mode & 0o7777, member.uid & 0xFFFF, member.gid & 0xFFFF)
-        if member.isdir():
-            yield _Item(path, *owner)
-        elif member.issym():
-            yield _Item(path, *owner, target=member.linkname)
-        elif member.islnk():
-            yield _Item(path, *owner, same_as=_clean(member.linkname, lost))
-        elif member.type in _DEVICES:
-            device = f"{_DEVICES[member.type]} {member.devmajor} {member.devminor}"
-            yield _Item(path, *owner, device=device)
-        elif member.isfile():
+        if member.name is None or (member.kind == b"0" and member.start + member.size > len(data)):
+            raise UserError("the archive of the root file system is damaged or truncated")
+        path = _clean(_text(member.name), lost)
+        if path and member.kind == b"0":
+            room -= -(-member.size // _BLOCK) * _BLOCK
+            if room < 0:
+                raise _too_large(most_bytes)
             place = space / str(number)
-            source = opened.extractfile(member)
-            with place.open("wb") as out:
-                while source and (data := source.read(1 << 20)):
-                    out.write(data)
-            yield _Item(path, *owner, source=place)
+            _copy(data, member.start, member.size, place)
+            yield _Item(path, *_owner(member), source=place)
+        elif path:
+            yield from _without_data(path, member, lost)
+
+
+def _without_data(path: str, member: TarMember, lost: list[str]) -> Iterator[_Item]:
+    """What is no file; pipes and sockets are left out."""
+    owner = _owner(member)
+    if member.kind == b"S":
+        raise UserError(
+            f"'{printable(path)[:200]}' is stored as a sparse file, which is not read",
+            hint="create the archive without --sparse",
+        )
+    if member.kind == b"5":
+        yield _Item(path, *owner)
+    elif member.kind == b"2":
+        yield _Item(path, *owner, target=_text(member.target))
+    elif member.kind == b"1":
+        yield _Item(path, *owner, same_as=_clean(_text(member.target), lost))
+    elif member.kind in _DEVICES:
+        major, minor = member.device
+        yield _Item(path, *owner, device=f"{_DEVICES[member.kind]} {major} {minor}")
+
+
+def _owner(member: TarMember) -> tuple[int, int, int]:
+    """Mode, user and group."""
+    return member.mode & 0o7777, member.owner[0] & 0xFFFF, member.owner[1] & 0xFFFF
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _copy(data: mmap.mmap, start: int, count: int, place: Path) -> None:
+    with place.open("wb") as out:
+        for at in range(start, start + count, _PART):
+            out.write(data[at : min(at + _PART, start + count)])
+
+
+def _too_large(most_bytes: int) -> UserError:
+    return UserError(f"the root file system has more than {most_bytes:,} bytes, the limit")
 
 
 def _walked(root: Path, lost: list[str]) -> Iterator[_Item]:
@@ -123,8 +154,8 @@ def _made(items: list[_Item], folder: Path) -> Path:
     """The image: mkfs creates it empty, debugfs writes each file."""
     tools.require("mkfs.ext4", "debugfs")
     bytes_ = sum(-(-item.source.stat().st_size // _BLOCK) * _BLOCK for item in items if item.source)
-    if bytes_ > _MOST_BYTES:
-        raise UserError(f"the root file system has more than {_MOST_BYTES:,} bytes, the limit")
+    if bytes_ > MOST_BYTES:
+        raise _too_large(MOST_BYTES)
     image = folder / "root.img"
     with image.open("wb") as out:
         out.truncate(sd_card.size_for(int(bytes_ * _SHARE) + len(items) * _BLOCK // 2 + _ROOM_BYTES))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bootscope.artefacts.archives import cpio_numbers
 from bootscope.bootimage import initramfs
 from bootscope.builder.step import BUILD_ENV, EPOCH
 from bootscope.builder.steps.packing import COMPRESSORS
@@ -23,7 +24,7 @@ from bootscope.image import module_file
 from bootscope.imageedit import names
 from bootscope.imageedit.edits import EarlyEdit
 
-_HEADER, _FIELDS, _TRAILER = 110, 13, b"TRAILER!!!"
+_HEADER, _TRAILER = 110, b"TRAILER!!!"
 _MODE, _LINKS, _SIZE, _NAME_SIZE = 1, 4, 6, 11
 _INODE, _TIME = 0, 5
 _MODULE = re.compile(rb"\.ko\.(?:xz|gz|zst)$")
@@ -69,11 +70,9 @@ def edited(data: bytes, wanted: EarlyEdit, folder: Path) -> bytes:
 def _members(data: bytes) -> Iterator[Member]:
     at = 0
     while at + _HEADER <= len(data):
-        magic, numbers = data[at : at + 6], data[at + 6 : at + _HEADER]
-        try:
-            fields = tuple(int(numbers[n : n + 8].decode("ascii"), 16) for n in range(0, 8 * _FIELDS, 8))
-        except ValueError as error:
-            raise UserError("an archive of the initramfs is damaged") from error
+        magic, fields = data[at : at + 6], cpio_numbers(data[at + 6 : at + _HEADER])
+        if fields is None:
+            raise UserError("an archive of the initramfs is damaged")
         start = _aligned(at + _HEADER + fields[_NAME_SIZE])
         end = start + fields[_SIZE]
         name = data[at + _HEADER : at + _HEADER + fields[_NAME_SIZE] - 1]

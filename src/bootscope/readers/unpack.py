@@ -31,6 +31,11 @@ _CHUNK = 16 << 10
 _OUT = 1 << 20
 _LZMA_MEMORY = 256 << 20
 _BLOCK = 512
+_BEFORE, _WITHOUT_DATA = b"LKxX", b"123456"
+"""Types of tar headers: about the member that follows; of members without data, whatever their size says."""
+_PAX_BYTES, _LONGEST_NUMBER = 65536, 20
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of other methods, the standard library unpacks whole blocks, however little is asked for."""
 
 
 class Budget:
@@ -195,6 +200,10 @@ def _zip_member(
     opened: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, found: Archive, budget: Budget
 ) -> None:
     budget.member(name)
+    if info.compress_type not in _ZIP_METHODS:
+        why = f"compression method {info.compress_type} is not read, only stored and deflated files are"
+        found.repairs.append(Repair(f"{printable(info.filename)}: {why}", 1, 1))
+        return
     budget.spend(info.file_size, name)
     parts, left = [], info.file_size + 1
     try:
@@ -229,8 +238,9 @@ def _octal(field: bytes) -> int:
 class TarMember:
     """A member of a tar archive: its data begin at `start` and have `size` bytes, or what is there of them.
 
-    `kind` is the type flag: 0 a file, 1 and 2 links, 3 and 4 devices, 5 a folder. None for `name` says that
-    the archive is damaged from here on.
+    `kind` is the type flag: 0 a file, 1 and 2 links, 3 and 4 devices, 5 a folder, S a sparse file, whose data
+    are not its content. `owner` has the numbers of user and group, `device` major and minor. None for `name`
+    says that the archive is damaged from here on.
     """
 
     name: bytes | None
@@ -239,35 +249,70 @@ class TarMember:
     start: int
     size: int
     target: bytes
+    owner: tuple[int, int] = (0, 0)
+    device: tuple[int, int] = (0, 0)
+
+
+@dataclass
+class _Told:
+    """What headers of their own say of the member that follows them."""
+
+    name: bytes = b""
+    target: bytes = b""
+    size: bytes = b""
+    sparse: bool = False
+
+    def take(self, kind: bytes, body: bytes) -> None:
+        if kind == b"L":
+            self.name = body.rstrip(b"\0")
+        elif kind == b"K":
+            self.target = body.rstrip(b"\0")
+        else:
+            self.name = _pax(body, b"path") or self.name
+            self.target = _pax(body, b"linkpath") or self.target
+            self.size = _pax(body, b"size") or self.size
+            self.sparse = self.sparse or b" GNU.sparse." in body[:_PAX_BYTES]
 
 
 def tar_members(data: bytes | mmap.mmap) -> Iterator[TarMember]:
     """All members of a tar archive, in order."""
-    at, long_name, long_target = 0, b"", b""
+    at, told = 0, _Told()
     while at + _BLOCK <= len(data):
         header = data[at : at + _BLOCK]
         if not header.strip(b"\0"):
             return
-        size = _octal(header[124:136])
+        start, kind = at + _BLOCK, header[156:157]
+        size = _size(header, told)
         if not is_tar(header) or size < 0:
             yield TarMember(None, b"", 0, at, 0, b"")
             return
-        start, kind = at + _BLOCK, header[156:157]
-        body = data[start : start + size] if kind in b"LKxX" else b""
-        if kind == b"L":
-            long_name = body.rstrip(b"\0")
-        elif kind == b"K":
-            long_target = body.rstrip(b"\0")
-        elif kind in (b"x", b"X"):
-            long_name = _pax(body, b"path") or long_name
-            long_target = _pax(body, b"linkpath") or long_target
+        if kind in _BEFORE:
+            told.take(kind, data[start : start + size])
         else:
-            target = long_target or header[157:257].split(b"\0")[0]
-            mode = max(0, _octal(header[100:108]))
-            kind = b"0" if kind in (b"\0", b"7") else kind
-            yield TarMember(long_name or _tar_name(header), kind, mode, start, size, target)
-            long_name = long_target = b""
+            yield _member(header, start, size, told)
+            told = _Told()
         at = start + -(-size // _BLOCK) * _BLOCK
+
+
+def _size(header: bytes, told: _Told) -> int:
+    """How many bytes of data follow a header; negative when it does not say."""
+    kind, size = header[156:157], _octal(header[124:136])
+    if told.size and kind not in _BEFORE:
+        size = int(told.size) if told.size.isdigit() and len(told.size) < _LONGEST_NUMBER else -1
+    return min(size, 0) if kind in _WITHOUT_DATA else size
+
+
+def _member(header: bytes, start: int, size: int, told: _Told) -> TarMember:
+    name, kind = told.name or _tar_name(header), header[156:157]
+    if kind == b"\0" and name.endswith(b"/"):  # a folder in the oldest form
+        kind = b"5"
+    mode, user, group, major, minor = (
+        max(0, _octal(header[begin:end]))
+        for begin, end in ((100, 108), (108, 116), (116, 124), (329, 337), (337, 345))
+    )
+    kind = b"S" if told.sparse else b"0" if kind in (b"\0", b"7") else kind
+    target = told.target or header[157:257].split(b"\0")[0]
+    return TarMember(name, kind, mode, start, size, target, (user, group), (major, minor))
 
 
 def _tar(name: str, data: bytes, budget: Budget) -> Archive:
@@ -292,7 +337,7 @@ def _tar_name(header: bytes) -> bytes:
 
 def _pax(body: bytes, key: bytes) -> bytes:
     """A value of an extended header: lines of `LENGTH KEY=VALUE`."""
-    for line in body[:65536].split(b"\n"):
+    for line in body[:_PAX_BYTES].split(b"\n"):
         _, _, pair = line.partition(b" ")
         if pair.startswith(key + b"="):
             return pair[len(key) + 1 :]
