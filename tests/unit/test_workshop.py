@@ -25,8 +25,9 @@ BUILD = f"""#!/bin/sh
 set -e
 echo "$BOOTSCOPE_VARIANT" >> builds
 mkdir -p images
-cat u-boot/.config > {IMAGE}
+cat plain.config > {IMAGE}
 cat "$BOOTSCOPE_CHANGES"/*.config >> {IMAGE} 2>/dev/null || true
+cp {IMAGE} u-boot/.config
 """
 
 
@@ -37,6 +38,8 @@ class Desk:
     folder: Path
     board: Path
     trial: Trial = field(default_factory=lambda: Trial(products=(IMAGE,)))
+    build: tuple[str, ...] = ("./build.sh",)
+    shell: bool = False
     told: list[str] = field(default_factory=list)
 
     def script(self, text: str, name: str = "build.sh") -> None:
@@ -46,7 +49,8 @@ class Desk:
 
     def shop(self, brings: Callable[[], None] | None = None) -> Workshop:
         """The tree as a new call of bootscope opens it."""
-        tree = import_tree("mine", self.folder, Wish(build=("./build.sh",), trial=self.trial))
+        wish = Wish(build=self.build, shell=self.shell, trial=self.trial)
+        tree = import_tree("mine", self.folder, wish)
         keeper = Keeper(Cache(self.folder.parent / "cache"), tree)
         return Workshop(tree, Variants(tree, lambda name: (), {}), keeper, self.told.append, brings)
 
@@ -66,6 +70,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """A tree that builds."""
     monkeypatch.setenv("BOOTSCOPE_STORE", str(tmp_path / "store"))
     made = Desk(trees.bare(tmp_path / "tree"), tmp_path / "board")
+    (made.folder / "plain.config").write_bytes((made.folder / "u-boot/.config").read_bytes())
     made.script(BUILD)
     return made
 
@@ -156,3 +161,75 @@ def test_where_only_builds_deploy_a_build_is_the_time_that_it_takes(desk: Desk) 
     shop = by_a_command(desk, (IMAGE,))
     assert shop.deploy(base) > 0
     assert shop.deploy(base) == 0
+
+
+# ---- images that are kept ----
+
+
+def images(desk: Desk) -> tuple[dict[str, str], dict[str, str]]:
+    """The images without and with a technique as a new run has them: built, or kept by an earlier one."""
+    shop = desk.shop()
+    return shop.make(shop.variants.base).hashes, shop.make(shop.variants.of([DELAY])).hashes
+
+
+def test_images_that_were_built_are_used_again(desk: Desk) -> None:
+    assert images(desk) == images(desk)
+    assert desk.told[-1] == f"{DELAY}: already built, and the base has not changed"
+    assert desk.builds == 3
+
+
+@pytest.mark.parametrize("name", ["build.sh", "inner.sh"])
+def test_a_build_that_ignored_the_changes_is_repaired(desk: Desk, name: str) -> None:
+    if name == "inner.sh":
+        desk.script("#!/bin/sh\nexec ./inner.sh\n")
+    desk.script(BUILD.replace("$BOOTSCOPE_CHANGES", "nowhere"), name)
+    without, with_it = images(desk)
+    assert with_it == without
+    desk.script(BUILD, name)
+    without, with_it = images(desk)
+    assert with_it != without
+
+
+@pytest.mark.parametrize(
+    ("build", "shell"),
+    [
+        (("./build.sh",), False),
+        (("/bin/sh", "-c", "./build.sh && true"), False),
+        (("nice ./build.sh; true",), True),
+        (("sh 'build.sh' # it's mine",), True),
+        (("true 'it is' && (./build.sh)",), True),
+    ],
+)
+def test_a_script_that_has_changed_builds_variants_again(
+    desk: Desk, build: tuple[str, ...], shell: bool
+) -> None:
+    desk.build, desk.shell = build, shell
+    without = images(desk)[0]
+    # It makes the same of the tree without changes.
+    desk.script(BUILD.replace('cat "$B', 'tail -n 1 "$B').replace("*.config", "kernel.config"))
+    assert images(desk)[0] == without
+    assert desk.builds == 4
+
+
+def test_images_that_lack_changes_are_built_again(desk: Desk) -> None:
+    desk.script(BUILD.replace(f"cp {IMAGE} u-boot/.config", ""))
+    for _ in range(2):
+        shop = desk.shop()
+        assert "does the build use these changes" in shop.make(shop.variants.of([DELAY])).missed[0]
+        shop.deploy(shop.variants.base)
+    assert desk.told.count(f"{DELAY}: building") == 2
+
+
+def test_changes_that_are_written_otherwise_are_built_again(desk: Desk, tmp_path: Path) -> None:
+    desk.folder = trees.yocto(tmp_path / "yocto")
+    desk.script(
+        f'#!/bin/sh\nmkdir -p images\ncd "$BOOTSCOPE_CHANGES"\nfind . | sort > "$BOOTSCOPE_TREE/{IMAGE}"\n'
+    )
+    found = {}
+    for recipe in ("linux-one", "linux-two"):
+        desk.trial = Trial(products=(IMAGE,), series="scarthgap", kernel_recipe=recipe)
+        shop = desk.shop()
+        variant = shop.variants.of([SMP])
+        found[variant.key, recipe] = shop.make(variant).hashes[IMAGE]
+    assert len({key for key, _ in found}) == 1
+    assert len(set(found.values())) == 2

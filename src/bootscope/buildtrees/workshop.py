@@ -116,7 +116,8 @@ class Workshop:
         return time.monotonic() - begun
 
     def _key(self, variant: Variant) -> str:
-        return self.keeper.key(self._made[self.variants.base.key], variant.key)
+        base = self._made[self.variants.base.key]
+        return self.keeper.key(base, variant.content, self._made.get(variant.key))
 
     def _put_back(self, variant: Variant) -> None:
         if self._lies_there != variant.key:
