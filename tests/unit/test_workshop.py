@@ -15,6 +15,7 @@ from bootscope.buildtrees.model import Trial
 from bootscope.buildtrees.products import Keeper
 from bootscope.buildtrees.variants import Variants
 from bootscope.buildtrees.workshop import Workshop
+from bootscope.core.errors import ToolError
 
 from . import tree_builders as trees
 
@@ -233,3 +234,46 @@ def test_changes_that_are_written_otherwise_are_built_again(desk: Desk, tmp_path
         found[variant.key, recipe] = shop.make(variant).hashes[IMAGE]
     assert len({key for key, _ in found}) == 1
     assert len(set(found.values())) == 2
+
+
+# ---- the end ----
+
+
+def half_put_back(desk: Desk) -> Workshop:
+    """A run that put back only the first of two images of a variant."""
+    desk.script(f"{BUILD}cp {IMAGE} images/second\n")
+    desk.trial = Trial(products=(IMAGE, "images/second"), deploy=("true",))
+    images(desk)
+    shop = desk.shop()
+    variant = shop.variants.of([DELAY])
+    shop.make(variant)
+    for path in (desk.folder.parent / "cache").glob("steps/*/files/images/second"):
+        if WRITES[DELAY] in path.read_text():
+            path.unlink()
+    with pytest.raises(ToolError, match="second"):
+        shop.deploy(variant)
+    return shop
+
+
+def of_variant(desk: Desk) -> list[bool]:
+    """Whether the images in the tree are those of the variant."""
+    return [WRITES[DELAY] in (desk.folder / name).read_text() for name in (IMAGE, "images/second")]
+
+
+def test_images_that_were_put_back_halfway_are_replaced_at_the_end(desk: Desk) -> None:
+    shop = half_put_back(desk)
+    assert of_variant(desk) == [True, False]
+    shop.back()
+    assert of_variant(desk) == [False, False]
+    assert not any("could not be restored" in line for line in desk.told)
+
+
+def test_images_that_cannot_be_replaced_at_the_end_are_told(desk: Desk) -> None:
+    shop = half_put_back(desk)
+    for path in (desk.folder.parent / "cache").glob("steps/*/files/images/*"):
+        path.unlink()
+    for end in (shop.back, shop.leave):
+        desk.told.clear()
+        end()
+        assert any("of different builds; to build without changes: boot" in line for line in desk.told)
+    assert of_variant(desk) == [True, False]

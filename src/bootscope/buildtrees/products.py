@@ -150,12 +150,19 @@ class Keeper:
                 raise ToolError(f"{printable(name)} leads out of {printable(self._tree.folder)}")
             if target.is_file() and file_sha256(target) == products.hashes[name]:
                 continue
-            new = target.with_name(f".{target.name}.bootscope")
             try:
-                _copy(path / "files" / name, new)
-                new.replace(target)
-            finally:
-                new.unlink(missing_ok=True)
+                _replace(path / "files" / name, target)
+            except OSError as error:
+                raise ToolError(f"cannot write {printable(str(target))}: {error.strerror}") from error
+
+
+def _replace(source: Path, target: Path) -> None:
+    new = target.with_name(f".{target.name}.bootscope")
+    try:
+        _copy(source, new)
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _copy(source: Path, target: Path) -> None:

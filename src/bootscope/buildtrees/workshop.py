@@ -188,10 +188,14 @@ class Workshop:
                 self.tell("the tree is restored: built again without changes")
                 self._build(base)
                 self._warn_if_not_back(before)
+            if self.keeps:
+                # Also where nothing was built: putting back kept images may have failed halfway.
+                self._put_back(base)
             if self._deployed and self._on_board != base.key:
                 self.deploy(base)
         except BootscopeError as error:
             self.tell(f"the tree could not be restored: {error.message}")
+            self._warn_of_images()
 
     def _warn_if_not_back(self, before: Products) -> None:
         now = find_products(self.tree).hashes
@@ -216,11 +220,21 @@ class Workshop:
             self.tell("the changes are removed from the tree again")
             if self._made and self.keeps:
                 self._put_back(base)
+        self._warn_of_images()
         if self._built != base.key:
             name = self.tree.name
             self.tell(f"the last build had changes; to build without them: bootscope build {name}")
         if self._deployed and self._on_board != base.key:
             self.tell("the board still has the images of a variant: deploy your own")
+
+    def _warn_of_images(self) -> None:
+        """Reports images in the tree that are not those without changes, although the last build had none."""
+        base = self.variants.base.key
+        if self.keeps and self._built == base != self._lies_there:
+            self.tell(
+                "images in the tree are those of a variant, or of different builds; "
+                f"to build without changes: bootscope build {self.tree.name}"
+            )
 
 
 def _lines(message: str) -> str:
