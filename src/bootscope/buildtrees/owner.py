@@ -4,9 +4,15 @@ command."""
 
 from __future__ import annotations
 
+import contextlib
+import shlex
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+from bootscope.builder.ids import file_sha256
 from bootscope.buildtrees.model import OPENWRT, Tree
+from bootscope.core import process
 from bootscope.core.errors import UserError, printable
 from bootscope.core.paths import store_dir
 
@@ -27,6 +33,27 @@ def build_words(tree: Tree) -> list[str]:
             hint=f"bootscope system import {printable(tree.folder)} --as {tree.name} --build 'make -C ...'",
         )
     return words(tree, tree.build)
+
+
+def build_files(tree: Tree) -> dict[str, str]:
+    """The files that the build command names, such as a script, by their SHA-256."""
+    found: dict[str, str] = {}
+    for word in (word for text in tree.build for word in (text, *_parts(text))):
+        # Text for a shell may have words that cannot be the name of a file.
+        with contextlib.suppress(OSError, ValueError, RuntimeError):
+            path = Path(tree.folder, Path(word).expanduser())
+            command = path if path.is_file() else shutil.which(word, path=process.search_path())
+            if command:
+                found[word] = file_sha256(Path(command))
+    return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The words of a text for a shell, without what separates its commands."""
+    words = shlex.shlex(text, posix=True, punctuation_chars=True)
+    words.whitespace_split, words.commenters = True, ""
+    with contextlib.suppress(ValueError):  # a quote that is not closed
+        yield from words
 
 
 def changes_folder(tree: Tree) -> Path:

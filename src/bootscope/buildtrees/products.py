@@ -4,7 +4,7 @@ place; and whether the build took its changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from bootscope.builder.ids import file_sha256, id_of
 from bootscope.builder.step import Meta
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
+from bootscope.buildtrees.owner import build_files
 from bootscope.core import process
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.text import listed
@@ -26,11 +27,13 @@ _MOST = 200
 @dataclass(frozen=True)
 class Products:
     """Files by their path from the tree's folder: their sizes in bytes, and their SHA-256. `missed`: the
-    changes that the build did not take, in words."""
+    changes that the build did not take, in words. `scripts`: the files that the build command names, by their
+    SHA-256."""
 
     sizes: dict[str, int]
     hashes: dict[str, str]
     missed: tuple[str, ...] = ()
+    scripts: dict[str, str] = field(default_factory=dict)
 
 
 def find_products(tree: Tree) -> Products:
@@ -54,7 +57,7 @@ def find_products(tree: Tree) -> Products:
             if not path.resolve().is_relative_to(root):
                 raise UserError(f"{printable(name)} leads out of {printable(tree.folder)}")
             sizes[name], hashes[name] = path.stat().st_size, file_sha256(path)
-    return Products(sizes, hashes)
+    return Products(sizes, hashes, scripts=build_files(tree))
 
 
 def _inside(pattern: str) -> bool:
@@ -95,10 +98,17 @@ class Keeper:
         self._cache, self._tree = cache, tree
         self._used: set[str] = set()
 
-    def key(self, base: Products, variant: str) -> str:
-        """The key for the products of the variant with that id, given that base."""
-        command = [self._tree.folder, self._tree.build, self._tree.shell]
-        return id_of(["products", command, base.hashes, variant])
+    def key(self, base: Products, content: str, made: Products | None = None) -> str:
+        """The key for the products of the variant with that content, given that base; `made` are the products
+        where they are known.
+
+        Products that seem to lack the changes have another key, so that no later run finds them: the owner
+        may repair the build, not necessarily in a file that its command names.
+        """
+        command = [self._tree.folder, self._tree.build, self._tree.shell, base.scripts]
+        doubtful = made is not None and (made.missed or made.hashes == base.hashes)
+        lacks = [made.hashes, made.missed] if made and doubtful else []
+        return id_of(["products", command, base.hashes, content, lacks])
 
     def known(self, key: str) -> Products | None:
         """The products under a key; None where there are none."""
@@ -140,12 +150,19 @@ class Keeper:
                 raise ToolError(f"{printable(name)} leads out of {printable(self._tree.folder)}")
             if target.is_file() and file_sha256(target) == products.hashes[name]:
                 continue
-            new = target.with_name(f".{target.name}.bootscope")
             try:
-                _copy(path / "files" / name, new)
-                new.replace(target)
-            finally:
-                new.unlink(missing_ok=True)
+                _replace(path / "files" / name, target)
+            except OSError as error:
+                raise ToolError(f"cannot write {printable(str(target))}: {error.strerror}") from error
+
+
+def _replace(source: Path, target: Path) -> None:
+    new = target.with_name(f".{target.name}.bootscope")
+    try:
+        _copy(source, new)
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -45,6 +45,12 @@ class Variant:
         return _files(self.output)
 
     @property
+    def content(self) -> str:
+        """A hash of all that it puts into the tree: the same changes may be written differently, by another
+        version of bootscope or for another recipe."""
+        return id_of([self.key, self.written, self.output.links])
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The parts of the changes that are not in the build."""
         lost = [f"not expressed: {line}" for line in self.output.lost]

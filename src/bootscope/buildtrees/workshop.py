@@ -51,6 +51,8 @@ class Workshop:
     """The variant whose images are in the tree."""
     _on_board: str = ""
     _deployed: bool = False
+    _build_s: float = 0.0
+    """How long the latest build took, in s."""
 
     @property
     def keeps(self) -> bool:
@@ -87,22 +89,23 @@ class Workshop:
 
     def deploy(self, variant: Variant) -> float:
         """Deploys a variant to the board unless it is there; returns the time taken in s, including its build
-        where images are not kept.
+        where images are not kept. If only builds deploy, this is always the time of the latest build.
 
         Raises BuildFailedError, ToolError and BoardError.
         """
         if self._on_board == variant.key:
-            return 0.0
+            return 0.0 if self.deploys else self._build_s
         if self.keeps:
             self.make(variant)
         begun = time.monotonic()
         self.make(variant)
-        if self.keeps and self._lies_there != variant.key:
-            self._lies_there = ""
-            self.keeper.put_back(self._key(variant))
-            self._lies_there = variant.key
-        elif not self.keeps and self._built != variant.key:
+        if self.keeps and self.deploys:
+            self._put_back(variant)
+        elif self._built != variant.key:
+            # Kept images in the tree would not reach a board that only the build deploys to.
             self._build(variant)
+        if not self.deploys:
+            return self._build_s
         self._on_board, self._deployed = "", True
         if self.tree.trial.deploy:
             self.tell(f"{variant.words}: deploying")
@@ -113,14 +116,23 @@ class Workshop:
         return time.monotonic() - begun
 
     def _key(self, variant: Variant) -> str:
-        return self.keeper.key(self._made[self.variants.base.key], variant.key)
+        base = self._made[self.variants.base.key]
+        return self.keeper.key(base, variant.content, self._made.get(variant.key))
+
+    def _put_back(self, variant: Variant) -> None:
+        if self._lies_there != variant.key:
+            self._lies_there = ""
+            self.keeper.put_back(self._key(variant))
+            self._lies_there = variant.key
 
     def _build(self, variant: Variant) -> None:
         self.tell(f"{variant.words}: building")
         command = build_words(self.tree)
-        self._built = self._lies_there = ""
+        # A build may deploy by itself, or the board may boot from the tree: then it has other images now.
+        self._built = self._lies_there = self._on_board = ""
         self.variants.put(variant)
         log = self._log(variant, "build")
+        begun = time.monotonic()
         try:
             self._run(command, variant, log, LONGEST_S)
         except ToolError as error:
@@ -129,6 +141,9 @@ class Workshop:
             raise BuildFailedError(f"{what}: {_lines(error.message)}", str(log), variant.key) from error
         made = replace(find_products(self.tree), missed=missed(self.tree, variant.changes.change))
         self._built = self._lies_there = variant.key
+        self._build_s = time.monotonic() - begun
+        if not self.deploys:
+            self._on_board, self._deployed = variant.key, True
         if variant.key not in self._made:
             for line in made.missed:
                 self.tell(f"warning: {line}")
@@ -173,10 +188,14 @@ class Workshop:
                 self.tell("the tree is restored: built again without changes")
                 self._build(base)
                 self._warn_if_not_back(before)
+            if self.keeps:
+                # Also where nothing was built: putting back kept images may have failed halfway.
+                self._put_back(base)
             if self._deployed and self._on_board != base.key:
                 self.deploy(base)
         except BootscopeError as error:
             self.tell(f"the tree could not be restored: {error.message}")
+            self._warn_of_images()
 
     def _warn_if_not_back(self, before: Products) -> None:
         now = find_products(self.tree).hashes
@@ -199,14 +218,23 @@ class Workshop:
         with contextlib.suppress(BootscopeError):
             self.variants.put(base)
             self.tell("the changes are removed from the tree again")
-            if self._made and self.keeps and self._lies_there != base.key:
-                self.keeper.put_back(self._key(base))
-                self._lies_there = base.key
+            if self._made and self.keeps:
+                self._put_back(base)
+        self._warn_of_images()
         if self._built != base.key:
             name = self.tree.name
             self.tell(f"the last build had changes; to build without them: bootscope build {name}")
         if self._deployed and self._on_board != base.key:
             self.tell("the board still has the images of a variant: deploy your own")
+
+    def _warn_of_images(self) -> None:
+        """Reports images in the tree that are not those without changes, although the last build had none."""
+        base = self.variants.base.key
+        if self.keeps and self._built == base != self._lies_there:
+            self.tell(
+                "images in the tree are those of a variant, or of different builds; "
+                f"to build without changes: bootscope build {self.tree.name}"
+            )
 
 
 def _lines(message: str) -> str:

@@ -156,7 +156,7 @@ class _Turns:
         sizes = self._made()
         took_s = bench.deployed(self.base)
         rounds = self.kept.rounds or bench.rounds or rounds_for(took_s, bench.order.boots)
-        self._keep(rounds=rounds, sizes=sizes, refused="")
+        self._keep(rounds=rounds, sizes=sizes, refused="", same=False)
         bench.measured += 1
         variants = {v.key: v for v in (self.base, self.variant)}
         for turn in _turns((self.base.key, self.variant.key), rounds):
@@ -198,9 +198,8 @@ class _Turns:
         self.kept = k = memory.comparison(
             shop.make(shop.variants.base), self.base, self.variant, self.bench.order
         )
-        if k.refused and k.same:
-            raise SameImagesError(k.refused, hint=_SAME_IMAGES)
-        if k.refused:
+        # Images that were the same are compared again: the owner may have repaired the build since.
+        if k.refused and not k.same:
             raise BuildFailedError(k.refused, k.log, self.variant.key)
 
     def _keep(self, **fields: Any) -> None:

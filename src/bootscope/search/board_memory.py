@@ -30,7 +30,8 @@ class Memory:
     def comparison(self, base: Products, one: Variant, other: Variant, order: Order) -> Comparison:
         """The state of the comparison of two variants; `base` are the images of the tree without changes."""
         system = id_of(base.hashes)
-        key = id_of([system, self._measured_how(order), _content(one), _content(other)])
+        how = [*self._measured_how(order), base.scripts]
+        key = id_of([system, how, one.content, other.content])
         kept = self.journal.comparisons.get(key) if self.resumed else None
         runs = kept.runs if kept else {}
         there = all(self._there(runs[v.key], v, order) for v in (one, other) if v.key in runs)
@@ -56,8 +57,3 @@ class Memory:
         until = END_TEXT if order.end.text else order.end.words
         made = (info.board, info.power, info.until, info.end_text, info.techniques)
         return made == (order.board, order.power.words, until, order.end.text, variant.specs)
-
-
-def _content(variant: Variant) -> str:
-    """A hash of what a variant writes into a tree: another version of bootscope may write it differently."""
-    return id_of([variant.key, variant.written, variant.output.links])
