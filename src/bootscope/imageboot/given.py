@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bootscope.boards.profile import Board, Direct, board_names, load_board
 from bootscope.bootimage.records import Kernel, Understood
-from bootscope.bootimage.understand import FOLDER, IMAGE, TAR, Image, RootSource
+from bootscope.bootimage.understand import IMAGE, TAR, Image, RootSource
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import listed
 from bootscope.devices import sd_card
@@ -203,8 +203,10 @@ def _card(image: Image, folder: Path, disk: str) -> tuple[Path | None, str, list
     whole = f"root={disk} rootwait"
     if source.form == IMAGE:
         return source.path, whole, [f"card: {source.volume}, as {disk}"]
-    make = {TAR: root_image.of_tar, FOLDER: root_image.of_folder}[source.form]
-    path, lost = make(source.path, folder)
+    if source.form == TAR:
+        path, lost = root_image.of_tar(source.path, folder)
+    else:
+        path, lost = root_image.of_folder(source.path, folder)
     told = [f"card: an ext4 with the files of the {source.form} {source.volume}, as {disk}", *lost]
     return path, f"{whole} rw", told
 
