@@ -68,6 +68,9 @@ class Parser(argparse.ArgumentParser):
     of_first_word: Mapping[str, Callable[[], argparse.ArgumentParser]] = {}
     """First word -> a parser for the arguments of that word alone, whose help `WORD --help` shows."""
 
+    after_dashes = ""
+    """The argument, if any, that gets all words after the first `--` as they are, also a second `--`."""
+
     def error(self, message: str) -> None:  # type: ignore[override]
         raise UserError(printable(message), hint=f"{self.prog} --help")
 
@@ -79,12 +82,17 @@ class Parser(argparse.ArgumentParser):
         if words[:1] and words[0] in self.of_first_word and {"-h", "--help"} & set(words[1:]):
             self.of_first_word[words[0]]().print_help()
             self.exit()
+        # argparse would remove more than one `--`; which ones depends on Python's version.
+        end = words.index("--") if self.after_dashes and "--" in words else len(words)
+        words, after = words[:end], words[end + 1 :]
         # Misspelt options are reported before missing ones: they are the reason that something is missing.
         for word in self._misspelt(words):
             raise unknown(f"option of {self._verb}", word, self._long_options())
         found, left = super().parse_known_args(words, namespace)
         if left:
             self.error(f"{self._verb} does not take {' '.join(left)}")
+        if after:
+            setattr(found, self.after_dashes, [*getattr(found, self.after_dashes), *after])
         return found, left
 
     @property
