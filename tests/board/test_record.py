@@ -271,9 +271,11 @@ def test_what_was_heard_survives_the_end_of_the_recorder(bootscope: Bootscope, f
         if taps and HELLO[90:100] in taps[0].read_bytes()[-200:] and board.switched_on:
             break
     child.send_signal(how)
-    child.communicate(timeout=30)
+    _, err = child.communicate(timeout=30)
     assert child.returncode == (130 if how == signal.SIGINT else -9)
     listed = bootscope.json("list")["runs"]
+    kept = f"kept as {listed[0]['run_id']}: 0 of 1 boots; bootscope show {listed[0]['run_id']}"
+    assert (kept in err) == (how == signal.SIGINT)
     assert [(run["boots"], run["complete"]) for run in listed] == [(1, 0)]
     shown = bootscope.json("show")
     assert "spl" in shown["milestones"]

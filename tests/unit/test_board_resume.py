@@ -34,6 +34,7 @@ from bootscope.search.journal import BOARD as ON_BOARD
 from bootscope.search.journal import Comparison, Journal
 
 from . import tree_builders as trees
+from .conftest import Command
 
 SPEC = "uboot-bootdelay"
 BOARD = RealBoard(name="desk", console=Console(port="/dev/x"), power=PowerSetting(on=("on",), off=("off",)))
@@ -312,3 +313,29 @@ def test_the_journal_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     assert found.comparisons == {
         "k": Comparison("k", "s", {"a": "run"}, over=True, rounds=4, deploy_s=1.5, sizes=sizes)
     }
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_a_recording_that_is_cut_off_is_named(
+    main_here: Command, board: Board, tmp_path: Path, json: bool
+) -> None:
+    (tmp_path / "desk.toml").write_text("[console]\nport = '/dev/null'\n")
+    board.plan = lambda number, run: "interrupted" if number == 3 else "milestone"
+    done = main_here("record", "--board", "desk.toml", "-n", "500", *["--json"] * json)
+    assert (done.returncode, done.stdout) == (130, "")
+    (run_id,) = set(board.boots)
+    kept = f"kept as {run_id}: 2 of 3 boots; bootscope show {run_id}\n"
+    assert done.stderr.endswith(f"{kept}bootscope: interrupted\n")
+
+
+def test_a_recording_that_is_cut_off_before_its_first_boot_is_not_named(
+    main_here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stopped(*_: object) -> BootInfo:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measuring, "one_boot", stopped)
+    (tmp_path / "desk.toml").write_text("[console]\nport = '/dev/null'\n")
+    done = main_here("record", "--board", "desk.toml", "-n", "500")
+    assert done.returncode == 130
+    assert "kept as" not in done.stderr

@@ -32,6 +32,13 @@ REFUSED: list[tuple[list[str], list[str]]] = [
     (["nonsense"], ["unknown verb 'nonsense'", "record"]),
     (["list", "--nonsense"], ["--nonsense"]),
     (["record"], ["system"]),
+    (["optimize"], ["required: system", "bootscope optimize --help"]),
+    (["optimize", "--only", "kernel-quiet", "stock"], ["required: system", "name the system before --only"]),
+    (["trim", "--only", "kernel", "stock"], ["required: system", "name the system before --only"]),
+    (
+        ["trim", "--keep-symbol", "PINS", "stock"],
+        ["required: system", "system before --keep-symbol"],
+    ),
     (["record", "nonsense"], ["unknown system 'nonsense'", f"there are: {', '.join(system_names())}"]),
     (["record", "no\x1b[31m\nsystem"], ["unknown system 'no\\x1b[31m\\nsystem'"]),
     (["record", "gone.toml"], ["cannot read gone.toml"]),

@@ -175,6 +175,20 @@ def test_the_verbs_are_listed_by_what_they_are_for(
         assert shown[: len(names)] == list(names)
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_two_dashes_are_completed_to_options(shell: str, main_here: Command) -> None:
+    line = ("completion", "--line", shell, "--")
+    options = [row.partition("\t")[0] for row in main_here(*line, "record", "--").stdout.splitlines()]
+    assert {"--board", "--until", "--json"} <= set(options)
+    assert all(option.startswith("--") for option in options)
+    assert main_here(*line, "record", "--", "stock", "--tim").stdout.startswith("--timeout\t")
+    # These are completed, and do not ask for help or JSON of `completion`.
+    assert main_here(*line, "record", "--json", "--help").stdout.startswith("--help\t")
+    refused = main_here("completion", "bash", "--", "record")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "completion does not take record" in refused.stderr
+
+
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_the_help_of_a_verb_fits_80_columns(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

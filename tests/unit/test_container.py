@@ -12,6 +12,7 @@ import pytest
 
 from bootscope.builder.archive import HELPER, MIRROR
 from bootscope.builder.ids import file_sha256
+from bootscope.cli.parsers import verb_parser
 from bootscope.container import fetching, locked, running
 from bootscope.container.locked import Lock, Package
 from bootscope.container.unpacking import unpack
@@ -145,6 +146,8 @@ def test_a_computer_without_user_namespaces_is_told(tmp_path: Path, monkeypatch:
     [
         (("run",), "name a program to run in the container"),
         (("run", "--"), "name a program to run in the container"),
+        (("run", "--jsn", "sh"), "container run takes a program first, not --jsn"),
+        (("run", "--", "-n", "sh"), "container run takes a program first, not -n"),
         (("make", "sh"), "container make takes no program"),
         (("fly",), "unknown word after container"),
     ],
@@ -153,3 +156,16 @@ def test_words_that_make_no_sense_are_refused(bootscope: Command, words: tuple[s
     done = bootscope("container", *words)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+@pytest.mark.parametrize("words", [("run", "--help"), ("run", "-h"), ("path", "--help"), ("--help",)])
+def test_help_makes_no_container(main_here: Command, words: tuple[str, ...], tmp_path: Path) -> None:
+    done = main_here("container", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: bootscope container ")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_help_of_a_program_is_its_own() -> None:
+    asked = verb_parser("container").parse_args(["run", "dask", "--help"])
+    assert asked.words == ["dask", "--help"]

@@ -181,6 +181,21 @@ def test_an_option_that_does_not_apply_is_refused(
     assert files(tmp_path) == before
 
 
+@pytest.mark.usefixtures("there")
+@pytest.mark.parametrize(
+    "words", [("try", "uboot-bootdelay", "--force", "--system", "mine"), ("optimize", "mine")]
+)
+def test_too_few_boots_to_compare_are_refused_before_the_first(
+    main_here: Command, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    before = files(tmp_path)
+    done = main_here(*words, "-n", "2")
+    assert_refused(done, "-n 2: too few boots of each variant to compare", "at least 3; 10 are a good start")
+    assert files(tmp_path) == before
+    # With three, the board itself is the next to be missing.
+    assert "too few" not in main_here(*words, "-n", "3").stderr
+
+
 def options_of(verb: str) -> Iterator[str]:
     """The options of a verb by their names in the result of the parser."""
     top = parser([verb])

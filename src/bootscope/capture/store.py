@@ -69,6 +69,8 @@ class Store:
         self.root, self._marks = root, marks
         self._says = says
         self._told: set[str] = set()
+        self.made: list[str] = []
+        """Ids of the runs that were made here, oldest first."""
         self.runs = root / "runs"
         self._objects = root / "objects"
         self._index = RunIndex(root / "index.sqlite")
@@ -99,6 +101,7 @@ class Store:
                 (path := self.runs / f"{base}{suffix}").mkdir()
                 if self._marks:
                     labels.write(path, self._marks)
+                self.made.append(path.name)
                 return path.name
         raise ToolError(f"cannot make a new run folder in {self.runs}")
 

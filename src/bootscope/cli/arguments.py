@@ -62,14 +62,34 @@ def renamed(to: argparse._ActionsContainer, old: str, dest: str, **more: Any) ->
     to.add_argument(*old.split(), dest=dest, help=argparse.SUPPRESS, default=argparse.SUPPRESS, **more)
 
 
+_MISSING = "the following arguments are required"
+"""argparse's words."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors suggest what was probably meant. Raises UserError where argparse would exit."""
 
     of_first_word: Mapping[str, Callable[[], argparse.ArgumentParser]] = {}
     """First word -> a parser for the arguments of that word alone, whose help `WORD --help` shows."""
 
+    _words: Sequence[str] = ()
+    """What is being parsed."""
+
+    after_dashes = ""
+    """The argument, if any, that gets all words after the first `--` as they are, also a second `--`."""
+
     def error(self, message: str) -> None:  # type: ignore[override]
-        raise UserError(printable(message), hint=f"{self.prog} --help")
+        raise UserError(printable(message), hint=self._order_of(message) or f"{self.prog} --help")
+
+    def _order_of(self, message: str) -> str:
+        """What to type first if an option that takes many words was given those of a missing argument."""
+        what, _, missing = message.rpartition(": ")
+        if what != _MISSING or missing.startswith("-"):
+            return ""
+        actions = self._option_string_actions
+        many = (word for word in self._words if word in actions and actions[word].nargs in ("+", "*"))
+        option = next(many, "")
+        return option and f"name the {missing} before {option}"
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -79,12 +99,18 @@ class Parser(argparse.ArgumentParser):
         if words[:1] and words[0] in self.of_first_word and {"-h", "--help"} & set(words[1:]):
             self.of_first_word[words[0]]().print_help()
             self.exit()
+        # argparse would remove more than one `--`; which ones depends on Python's version.
+        end = words.index("--") if self.after_dashes and "--" in words else len(words)
+        words, after = words[:end], words[end + 1 :]
+        self._words = words
         # Misspelt options are reported before missing ones: they are the reason that something is missing.
         for word in self._misspelt(words):
             raise unknown(f"option of {self._verb}", word, self._long_options())
         found, left = super().parse_known_args(words, namespace)
         if left:
             self.error(f"{self._verb} does not take {' '.join(left)}")
+        if after:
+            setattr(found, self.after_dashes, [*getattr(found, self.after_dashes), *after])
         return found, left
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from bootscope.cli.arguments import flag
+from bootscope.cli.arguments import Parser, flag
 from bootscope.cli.complete import candidates
 from bootscope.cli.verb import Verb, print_json
 from bootscope.core.errors import UserError, printable
@@ -69,6 +69,8 @@ class Completion(Verb):
         # The scripts call: completion --line SHELL -- the words up to the cursor
         flag(parser, "--line", argparse.SUPPRESS)
         parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+        if isinstance(parser, Parser):
+            parser.after_dashes = "words"
 
     def run(self, args: argparse.Namespace) -> int:
         if args.line:

@@ -9,11 +9,12 @@ import os
 from bootscope.builder.cache import Cache
 from bootscope.builder.share import Share
 from bootscope.builder.step import Runner
+from bootscope.cli.parsers import verb_parser
 from bootscope.cli.progress import progress
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.container.making import step
 from bootscope.container.running import ROOT, Inside, environment
-from bootscope.core.errors import ToolError, UserError, to_stderr
+from bootscope.core.errors import ToolError, UserError, printable, to_stderr
 from bootscope.core.paths import cache_dir, share_url, store_dir
 
 ACTIONS = {
@@ -35,9 +36,16 @@ class Container(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         words = args.words[1:] if args.words[:1] == ["--"] else args.words
+        if words[:1] in (["-h"], ["--help"]):
+            verb_parser("container").print_help()
+            return 0
         if args.action == "run":
             if not words:
                 raise UserError("name a program to run in the container", hint=self.example)
+            if words[0].startswith("-"):
+                raise UserError(
+                    f"container run takes a program first, not {printable(words[0])}", hint=self.example
+                )
             if args.json:
                 raise UserError("container run prints what the program prints: leave --json out")
             return _run(words)

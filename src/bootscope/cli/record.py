@@ -30,7 +30,7 @@ from bootscope.cli.common import (
 from bootscope.cli.label import add_label_option
 from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
-from bootscope.cli.stores import open_store
+from bootscope.cli.stores import open_store, telling_what_is_kept
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
 from bootscope.core.paths import cache_dir
@@ -168,8 +168,9 @@ class Record(Verb):
         if until not in (known := milestones(loaded.system, board.boot_loader)):
             raise unknown("milestone", until, known)
         how = {"timeout_s": args.timeout or 900, "limits": limits}
-        with executor_of(args) as executor:
-            bench = bench_of(args, observer(args.json), _store(args), executor=executor, **how)
+        store = _store(args)
+        with telling_what_is_kept(store), executor_of(args) as executor:
+            bench = bench_of(args, observer(args.json), store, executor=executor, **how)
             run = bench.record(loaded, board, until, args.n or 1)
         return _tell(args.json, run, partial(_figures, run), _sameness(run))
 
@@ -223,7 +224,9 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
     """Records a prebuilt image; returns the exit code."""
     board_options.refuse_real_options(args, "an image", but=("until_text",))
     refuse(args, ("cluster",), _NO_CLUSTER)
-    made = record_image.record(args, _store(args), limits, args.system)
+    store = _store(args)
+    with telling_what_is_kept(store):
+        made = record_image.record(args, store, limits, args.system)
     about = {
         "until": made.until,
         "taken": list(made.taken),
@@ -240,8 +243,10 @@ def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord)
     why = f"is in the record of {record.name}: bootscope system import sets it"
     refuse(args, ("board", *record_image.IMAGE_OPTIONS), why)
     told = named_image.ending(record, args.until, args.until_text)
-    bench = named_image.bench(args, told, observer(args.json), _store(args), limits, args.timeout)
-    run = bench.boot(bench.order(bench.loaded), args.n or 1)
+    store = _store(args)
+    with telling_what_is_kept(store):
+        bench = named_image.bench(args, told, observer(args.json), store, limits, args.timeout)
+        run = bench.boot(bench.order(bench.loaded), args.n or 1)
     return _tell(args.json, run, partial(_figures, run), _sameness(run))
 
 
@@ -271,11 +276,12 @@ def _record_board(args: argparse.Namespace) -> int:
     """Measures boots of the board that --board names; returns the exit code."""
     board, store = real_board(args.board, args.rate, args.tap_host), _store(args)
     watcher = Quiet() if args.json else Shown()
-    if args.cluster:
-        run_id = measure(args, store, board)
-    else:
-        with board_options.ordered(board, args, watcher) as (order, _):
-            run_id = measure_run(store, order, watcher)
+    with telling_what_is_kept(store):
+        if args.cluster:
+            run_id = measure(args, store, board)
+        else:
+            with board_options.ordered(board, args, watcher) as (order, _):
+                run_id = measure_run(store, order, watcher)
     run = store.load_measured(run_id)
     good, text = sum(boot.info.complete for boot in run.boots), run.info.end_text
     end = f"'{visible(text.encode())}'" if text else run.info.until

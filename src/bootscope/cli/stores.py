@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,21 @@ def open_store(*, marks: Mapping[str, str] = _NONE) -> Store:
     store = RemoteStore(store_dir(), url, marks=marks)
     _opened.append(store)
     return store
+
+
+@contextlib.contextmanager
+def telling_what_is_kept(store: Store) -> Iterator[None]:
+    """If the user ends the block, says which runs were made in it, unless they have no boots."""
+    earlier = len(store.made)
+    try:
+        yield
+    except KeyboardInterrupt:
+        for run_id in store.made[earlier:]:
+            found = store.summary(run_id)
+            if found.boots:
+                done = f"{found.complete} of {found.boots} boots"
+                to_stderr(f"kept as {run_id}: {done}; bootscope show {run_id}")
+        raise
 
 
 def send_new() -> int:

@@ -33,6 +33,7 @@ from bootscope.hardware.measuring import Observer
 from bootscope.report import boots, tried
 from bootscope.search.board_bench import BoardBench
 from bootscope.search.board_verdict import board_verdict
+from bootscope.search.interleave import ENOUGH, FEWEST
 from bootscope.search.of_run import techniques_of_run
 from bootscope.search.services import words_of
 
@@ -98,7 +99,7 @@ class Told(Observer):
 def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
     """The bench that the options of a command line describe; the tree is put back at the end.
 
-    Raises UserError for missing settings, BoardError for a place that somebody else has.
+    Raises UserError for missing settings and too few boots, BoardError for a place that somebody else has.
     """
     refuse_build_options(args, tree.name)
     check_positive(args, "n", "rounds", "timeout", "until_silence", "until_time")
@@ -110,6 +111,8 @@ def board_bench(args: argparse.Namespace, tree: Tree) -> Iterator[BoardBench]:
             hint="--board serial:/dev/ttyUSB0, for example; or set it at the import",
         )
     args.n = args.n or DEFAULT_BOOTS
+    if args.n < FEWEST:
+        raise UserError(f"-n {args.n}: too few boots of each variant to compare", hint=ENOUGH)
     store, observer = open_store(), Told(args.json)
     variants = Variants(tree, partial(techniques_of_run, store.root), values_of(args.value))
     command = getattr(args, "check", None)

@@ -16,6 +16,10 @@ from dataclasses import dataclass
 
 from bootscope.core.errors import UserError, printable
 
+FEWEST = 3
+"""How many boots of each variant a comparison takes at least."""
+ENOUGH = f"at least {FEWEST}; 10 are a good start"
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -36,7 +40,7 @@ def interleaved(variants: Sequence[str], boots: int, seed: int = 0) -> tuple[Tur
     if twice:
         raise UserError(f"the variant {printable(twice[0])} is named twice")
     if boots < 1:
-        raise UserError(f"{boots} boots of each variant are too few", hint="at least 3; 10 are a good start")
+        raise UserError(f"{boots} boots of each variant are too few", hint=ENOUGH)
     turns: list[Turn] = []
     order: list[str] = []
     for block in range(1, boots + 1):
