@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bootscope.analysis import whatif_programs
 from bootscope.analysis.critical import SLEEPS, Step, path, view
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
+from bootscope.analysis.kernel_activity import Mapping
 from bootscope.analysis.moment import moment
 from bootscope.analysis.names import Names
 from bootscope.analysis.storage import accesses
@@ -138,9 +138,10 @@ def test_what_is_of_no_use_is_saved_at_the_speed_of_the_other_card() -> None:
     assert saving_ns("exact-read") == saving_ns()
 
 
-def test_commands_that_a_script_does_itself_are_no_applets_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whatif_programs, "_is_busybox", lambda task: True)
+def test_commands_that_a_script_does_itself_are_no_applets_too() -> None:
     evidence = seen(scripts(), scripts=SCRIPTS)
+    for task in evidence.scene.tasks:
+        task.maps.append(Mapping(0, "/bin/busybox", 0x10000, 0x1000, 0))
     builtins = "builtins:/etc/init.d/S01a"
     assert predicted(evidence, "applets").saving_ns == 2 * 5 * MS
     alone = predicted(evidence, builtins).saving_ns
