@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from bootscope.capture.record import write_json
 from bootscope.capture.store import Store
 from bootscope.cli.main import show_error
 from bootscope.cli.runs import List
 from bootscope.core.errors import UserError
 
 from ..fixtures.stock_boot import unpack
-from .conftest import Command
-from .lab_scenes import boot, keep
+from .conftest import Command, Write
+from .lab_scenes import boot, keep, run_of_stock, stock
 from .real_boards import keep_measured
 
 WHOLE, CUT, MEASURED, FEW = "-stock", "-test", "desk~1", "desk"
@@ -76,6 +78,38 @@ def test_what_was_meant_is_named_for_a_run_that_came_to_no_end(
     assert "unknown milestone or phase (budget) 'frist-frame'" in done.stderr
     assert "did you mean first-frame?" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_check_without_a_name_is_of_the_run_that_failed_last(
+    main_here: Command, store: Store, write: Write, tmp_path: Path
+) -> None:
+    """An older run that was good is not checked, and is no baseline, in its place."""
+    good = keep(store, boot().records)
+    failed = keep(store, boot().records[:30], ended="died")
+    write('[budget]\n"phase kernel" = "20 s"\n')
+    done = main_here("check")
+    assert (done.returncode, done.stdout.split(",")[0], done.stderr) == (3, failed, "")
+    done = main_here("check", "--save-baseline", "base.json")
+    assert (done.returncode, (tmp_path / "base.json").exists()) == (2, False)
+    assert f"run {failed} has no complete boot" in done.stderr
+    # The name `last` is of complete runs, and says which it passes over.
+    done = main_here("check", "last")
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, good)
+    assert f"skipped {failed}: ended by died" in done.stderr
+
+
+def test_a_check_without_a_name_passes_over_what_is_being_recorded(
+    main_here: Command, store: Store, write: Write
+) -> None:
+    write('[budget]\n"first-frame" = "20 s"\n')
+    assert "no boot has been recorded" in main_here("check").stderr
+    failed = keep(store, boot().records[:30], ended="died")
+    run_id = store.new_run_id("stock", datetime(2026, 11, 22, 12, 0, 0))
+    with store.recording(run_id) as path:
+        write_json(path / "run.json", run_of_stock(store, run_id, stock().system))
+        done = main_here("check")
+    assert (done.returncode, done.stdout.split(",")[0]) == (3, failed)
+    assert f"skipped {run_id}: it is being recorded" in done.stderr
 
 
 OTHERS: list[tuple[int, list[str]]] = [
