@@ -14,8 +14,8 @@
 #   BOOTSCOPE_REPORT      a report to write as well: boot.html, or boot.md with its picture, or boot.svg
 #
 # The exit code is that of bootscope: 0 kept, 3 missed (or the board or a tool failed), 2 a mistake in what is
-# asked for, 1 a bug. If the command ends with 3, as `record` does when a boot fails, its run is still checked,
-# and the exit code is never 0.
+# asked for, 1 a bug. If the command ends with 3, as `record` does when a boot fails, its run is still
+# checked, and the exit code is never 0.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 newline='
