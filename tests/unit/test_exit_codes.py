@@ -122,13 +122,37 @@ OTHERS: list[tuple[int, list[str]]] = [
     (2, ["record", "--board", "gone.toml"]),
     (3, ["record", "--board", "serial:/dev/no-such-port"]),
     (2, ["compare", "last", "last"]),
+    (2, ["system", "show", "x" * 300]),
+    (2, ["show", "x" * 300]),
+    (2, ["record", "x" * 300]),
+    (2, ["import", "x" * 300]),
+    (2, ["audit", "x" * 300]),
+    (2, ["image", "x" * 300, "--board", "virt-arm64"]),
+    (2, ["check", "-f", "x" * 300]),
 ]
 
 
 @pytest.mark.usefixtures("there")
-@pytest.mark.parametrize(("code", "words"), OTHERS, ids=[" ".join(w) for _, w in OTHERS])
+@pytest.mark.parametrize(("code", "words"), OTHERS, ids=[" ".join(w)[:40] for _, w in OTHERS])
 def test_other_exit_codes(bootscope: Command, code: int, words: list[str]) -> None:
     assert bootscope(*words).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "words"),
+    [
+        ("./on 'x", "./off", "--power-on: No closing quotation: ./on 'x"),
+        ("./on", "'", "--power-off: No closing quotation: '"),
+        (" ", "./off", "--power-on: expected a command"),
+        ("", "", "--power-on: expected a command"),
+        ("./on", "''", "--power-off: expected a command"),
+    ],
+)
+def test_a_command_that_switches_power_is_refused_when_it_is_invalid(
+    main_here: Command, on: str, off: str, words: str
+) -> None:
+    done = main_here("record", "--board", "serial:/dev/x", "--power-on", on, "--power-off", off)
+    assert (done.returncode, done.stderr.startswith(f"bootscope: {words}")) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -138,6 +162,7 @@ def test_other_exit_codes(bootscope: Command, code: int, words: list[str]) -> No
         (1, OSError(5000, "odd"), "this is a bug"),
         (130, KeyboardInterrupt(), "interrupted"),
         (3, OSError(28, "No space left on device", "/x"), "hint: recordings are in "),
+        (2, OSError(36, "Too long", "/x/" + "n" * 300), f": {'n' * 60}... (300 characters): Too long"),
         (3, PermissionError(13, "Permission denied", "/x"), "/x: Permission denied"),
     ],
     ids=repr,
