@@ -256,6 +256,14 @@ def test_a_check_that_says_nothing_is_refused(main_here: Command, check: str, wo
     refused(main_here("try", "kernel-quiet", "--check", check), words)
 
 
+@pytest.mark.parametrize("check", ["", "'"])
+def test_a_check_that_is_no_command_is_refused_before_the_first_boot(
+    main_here: Command, bench: list[LoadedSystem], check: str
+) -> None:
+    refused(main_here("try", "kernel-quiet", "--check", check), "the check")
+    assert bench == []
+
+
 def test_a_try_of_something_slower_says_what_it_costs(main_here: Command, bench: list[LoadedSystem]) -> None:
     done = main_here("try", "kernel-lpj")
     assert done.returncode == 0
