@@ -14,7 +14,8 @@
 #   BOOTSCOPE_REPORT      a report to write as well: boot.html, or boot.md with its picture, or boot.svg
 #
 # The exit code is that of bootscope: 0 kept, 3 missed (or the board or a tool failed), 2 a mistake in what is
-# asked for, 1 a bug.
+# asked for, 1 a bug. If the command ends with 3, as `record` does when a boot fails, its run is still
+# checked, and the exit code is never 0.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 newline='
@@ -59,8 +60,18 @@ quietly() {
 	return $status
 }
 
+# 3 says that boots failed: their run is checked all the same, and the job fails whatever the check says.
+made=0
 if [ -n "${BOOTSCOPE_COMMAND:-}" ]; then
-	quietly sh -euc "$BOOTSCOPE_COMMAND"
+	before=$(bootscope list --json)
+	quietly sh -euc "$BOOTSCOPE_COMMAND" || made=$?
+	if [ $made -ne 0 ] && [ $made -ne 3 ]; then
+		exit $made
+	fi
+	# An older run would be checked in place of the one that is missing.
+	if [ $made -eq 3 ] && [ "$(bootscope list --json)" = "$before" ]; then
+		failed "the command ended with 3 and made no run"
+	fi
 fi
 
 if [ -n "${BOOTSCOPE_LOGS:-}" ]; then
@@ -79,7 +90,10 @@ if [ -n "${BOOTSCOPE_LOGS:-}" ]; then
 fi
 
 # What cannot be drawn is no reason to leave out the check.
-if [ -n "${BOOTSCOPE_REPORT:-}" ]; then
+if [ -n "${BOOTSCOPE_REPORT:-}" ] && [ $made -ne 0 ] && [ -z "${BOOTSCOPE_RUN:-}" ]; then
+	# `report` would take the newest complete run, which may be an older one.
+	echo "ci/check.sh: no report: the command ended with $made" >&2
+elif [ -n "${BOOTSCOPE_REPORT:-}" ]; then
 	quietly bootscope report "${BOOTSCOPE_RUN:-last}" -o "$BOOTSCOPE_REPORT" ||
 		echo "ci/check.sh: no report" >&2
 fi
@@ -95,4 +109,5 @@ fi
 if [ "${GITHUB_ACTIONS:-}" = true ]; then
 	set -- "$@" --github
 fi
-exec bootscope check "$@"
+bootscope check "$@" || exit $?
+exit $made

@@ -97,6 +97,32 @@ def test_what_a_board_prints_says_nothing_to_github(runner: Runner) -> None:
     assert all(lines.index(stop) < number < again for number in where)
 
 
+IMPORT = "bootscope import logs/boot-*.log --milestone 'app-ready=app: ready'"
+
+
+def test_a_command_whose_boots_failed_is_checked_and_fails(runner: Runner) -> None:
+    """`record` ends with 3 then: the table, the files and the summary tell what happened."""
+    done = runner.github(command=f"{IMPORT}; exit 3", report="boot.md")
+    assert done.code == 3, done.output
+    assert done.summary.startswith("## Boot time: kept")
+    assert (failures(runner), (runner.work / "boot-metrics.txt").exists()) == (0, True)
+    # The newest complete run may be an older one.
+    assert "no report: the command ended with 3" in done.output
+    assert not (runner.work / "boot.md").exists()
+    # What is wrong in the check file is the user's to correct.
+    (runner.work / "bootscope-check.toml").write_text("[budgets]\n")
+    assert runner.github(command=f"{IMPORT}; exit 3").code == 2
+
+
+def test_a_command_that_failed_before_its_run_does_not_check_an_older_one(runner: Runner) -> None:
+    assert runner.github(**LOGS).code == 0
+    (runner.work / "boot.xml").unlink()
+    done = runner.github(command="exit 3")
+    assert (done.code, done.summary) == (3, "")
+    assert "the command ended with 3 and made no run" in done.output
+    assert not (runner.work / "boot.xml").exists()
+
+
 def test_commands_are_read_again_when_an_import_fails(runner: Runner) -> None:
     done = runner.github(logs="none-*.log")
     assert done.code == 2

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from bootscope.capture.record import write_json
 from bootscope.capture.store import Store
 from bootscope.cli.main import show_error
 from bootscope.cli.runs import List
 from bootscope.core.errors import UserError
 
 from ..fixtures.stock_boot import unpack
-from .conftest import Command
-from .lab_scenes import boot, keep
+from .conftest import Command, Write
+from .lab_scenes import boot, keep, run_of_stock, stock
 from .real_boards import keep_measured
 
 WHOLE, CUT, MEASURED, FEW = "-stock", "-test", "desk~1", "desk"
@@ -78,6 +80,38 @@ def test_what_was_meant_is_named_for_a_run_that_came_to_no_end(
     assert done.stdout == ""
 
 
+def test_a_check_without_a_name_is_of_the_run_that_failed_last(
+    main_here: Command, store: Store, write: Write, tmp_path: Path
+) -> None:
+    """An older run that was good is not checked, and is no baseline, in its place."""
+    good = keep(store, boot().records)
+    failed = keep(store, boot().records[:30], ended="died")
+    write('[budget]\n"phase kernel" = "20 s"\n')
+    done = main_here("check")
+    assert (done.returncode, done.stdout.split(",")[0], done.stderr) == (3, failed, "")
+    done = main_here("check", "--save-baseline", "base.json")
+    assert (done.returncode, (tmp_path / "base.json").exists()) == (2, False)
+    assert f"run {failed} has no complete boot" in done.stderr
+    # The name `last` is of complete runs, and says which it passes over.
+    done = main_here("check", "last")
+    assert (done.returncode, done.stdout.split(",")[0]) == (0, good)
+    assert f"skipped {failed}: ended by died" in done.stderr
+
+
+def test_a_check_without_a_name_passes_over_what_is_being_recorded(
+    main_here: Command, store: Store, write: Write
+) -> None:
+    write('[budget]\n"first-frame" = "20 s"\n')
+    assert "no boot has been recorded" in main_here("check").stderr
+    failed = keep(store, boot().records[:30], ended="died")
+    run_id = store.new_run_id("stock", datetime(2026, 11, 22, 12, 0, 0))
+    with store.recording(run_id) as path:
+        write_json(path / "run.json", run_of_stock(store, run_id, stock().system))
+        done = main_here("check")
+    assert (done.returncode, done.stdout.split(",")[0]) == (3, failed)
+    assert f"skipped {run_id}: it is being recorded" in done.stderr
+
+
 OTHERS: list[tuple[int, list[str]]] = [
     (0, ["list"]),
     (0, ["--help"]),
@@ -88,13 +122,37 @@ OTHERS: list[tuple[int, list[str]]] = [
     (2, ["record", "--board", "gone.toml"]),
     (3, ["record", "--board", "serial:/dev/no-such-port"]),
     (2, ["compare", "last", "last"]),
+    (2, ["system", "show", "x" * 300]),
+    (2, ["show", "x" * 300]),
+    (2, ["record", "x" * 300]),
+    (2, ["import", "x" * 300]),
+    (2, ["audit", "x" * 300]),
+    (2, ["image", "x" * 300, "--board", "virt-arm64"]),
+    (2, ["check", "-f", "x" * 300]),
 ]
 
 
 @pytest.mark.usefixtures("there")
-@pytest.mark.parametrize(("code", "words"), OTHERS, ids=[" ".join(w) for _, w in OTHERS])
+@pytest.mark.parametrize(("code", "words"), OTHERS, ids=[" ".join(w)[:40] for _, w in OTHERS])
 def test_other_exit_codes(bootscope: Command, code: int, words: list[str]) -> None:
     assert bootscope(*words).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("on", "off", "words"),
+    [
+        ("./on 'x", "./off", "--power-on: No closing quotation: ./on 'x"),
+        ("./on", "'", "--power-off: No closing quotation: '"),
+        (" ", "./off", "--power-on: expected a command"),
+        ("", "", "--power-on: expected a command"),
+        ("./on", "''", "--power-off: expected a command"),
+    ],
+)
+def test_a_command_that_switches_power_is_refused_when_it_is_invalid(
+    main_here: Command, on: str, off: str, words: str
+) -> None:
+    done = main_here("record", "--board", "serial:/dev/x", "--power-on", on, "--power-off", off)
+    assert (done.returncode, done.stderr.startswith(f"bootscope: {words}")) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -104,6 +162,7 @@ def test_other_exit_codes(bootscope: Command, code: int, words: list[str]) -> No
         (1, OSError(5000, "odd"), "this is a bug"),
         (130, KeyboardInterrupt(), "interrupted"),
         (3, OSError(28, "No space left on device", "/x"), "hint: recordings are in "),
+        (2, OSError(36, "Too long", "/x/" + "n" * 300), f": {'n' * 60}... (300 characters): Too long"),
         (3, PermissionError(13, "Permission denied", "/x"), "/x: Permission denied"),
     ],
     ids=repr,

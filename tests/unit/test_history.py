@@ -54,6 +54,14 @@ def exact(store: Store) -> list[str]:
     return [keep(store, n, ns, branch="main", commit=f"c{n:039}") for n, ns in enumerate(costs)]
 
 
+@pytest.mark.usefixtures("exact")
+def test_a_page_and_json_go_together(main_here: Command, tmp_path: Path) -> None:
+    found = json_of(main_here("history", "-o", "h.html", "--json"), "history")
+    assert found["about"] == "kernel-entry"
+    assert (tmp_path / "h.html").exists()
+    assert main_here("history", "-o", "h.html").stdout.startswith("wrote h.html (")
+
+
 def test_every_change_of_exact_runs_is_one(main_here: Command, exact: list[str]) -> None:
     found = json_of(main_here("history", "--json"), "history")
     assert (found["about"], found["by"], found["exact"]) == ("kernel-entry", "commit", True)

@@ -243,17 +243,19 @@ def test_a_check_of_the_users_decides_too(main_here: Command, tmp_path: Path, bo
 
 
 @pytest.mark.parametrize(
-    ("check", "words"),
+    ("check", "words", "boots"),
     [
-        ("/bin/false", "stock itself does not work"),
-        ("", "the check is empty"),
-        ("'", "the check ' is not a command"),
-        ("/no/such", "the check /no/such cannot be started"),
+        ("/bin/false", "stock itself does not work", 1),
+        ("", "the check is empty", 0),
+        ("'", "the check ' is not a command", 0),
+        ("/no/such", "the check /no/such cannot be started", 1),
     ],
 )
-@pytest.mark.usefixtures("bench")
-def test_a_check_that_says_nothing_is_refused(main_here: Command, check: str, words: str) -> None:
+def test_a_check_that_says_nothing_is_refused(
+    main_here: Command, bench: list[LoadedSystem], check: str, words: str, boots: int
+) -> None:
     refused(main_here("try", "kernel-quiet", "--check", check), words)
+    assert len(bench) == boots  # what is no command at all is refused before the first boot
 
 
 def test_a_try_of_something_slower_says_what_it_costs(main_here: Command, bench: list[LoadedSystem]) -> None:

@@ -51,7 +51,8 @@ def test_an_image_gets_a_name_and_loses_it_again(bootscope: Bootscope, tmp_path:
     assert "mine" in bootscope.run("system", "list").stdout
     assert "nothing of it is built here" in refused(bootscope, "build", "mine")
     assert "is in the record of mine" in refused(bootscope, "record", "mine", "--append", "x")
-    bootscope.run("system", "rm", "mine")
+    gone = bootscope.json("system", "rm", "mine")
+    assert (gone["kind"], gone["name"]) == ("system-rm", "mine")
     assert bootscope.json("system", "list")["systems"] == []
 
 

@@ -218,7 +218,7 @@ def test_import_then_audit_then_forget(main_here: Command, tmp_path: Path) -> No
     kinds = {f["kind"] for f in audit["files"]}
     assert {"kernel configuration", "kernel command line", "U-Boot environment", "root file system"} <= kinds
     assert "gateway" in main_here("system", "list").stdout
-    assert main_here("system", "rm", "gateway").returncode == 0
+    assert json_of(main_here("system", "rm", "gateway", "--json"), "system-rm")["name"] == "gateway"
     assert (folder / "images/zImage").exists()
     refused(main_here("system", "show", "gateway"), "unknown imported system 'gateway'")
 

@@ -24,7 +24,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -208,12 +208,16 @@ class Store:
         Raises UserError when there is none, or more than one.
         """
         found = self.named(name)
-        skipped = [run_id for run_id in found.skipped if run_id not in self._told]
+        self.report_skipped(found.skipped)
+        return found.run_id
+
+    def report_skipped(self, run_ids: Sequence[str]) -> None:
+        """Reports runs that were passed over, newest first; each only once."""
+        skipped = [run_id for run_id in run_ids if run_id not in self._told]
         if skipped:
             self._told.update(skipped)
             more = f" (and {len(skipped) - 1} more before it)" if skipped[1:] else ""
             self._says(f"skipped {skipped[0]}: {self.summary(skipped[0]).why}{more}")
-        return found.run_id
 
     def named(self, name: str | None) -> naming.Found:
         """What a name selects, and what was passed over for it. Raises UserError like :meth:`find_id`."""

@@ -13,9 +13,11 @@ from bootscope.capture.stored import DAMAGED, RECORDING, Summary
 from bootscope.check.baseline import read_baseline
 from bootscope.check.checked import Checked
 from bootscope.check.decide import NONE, Finding, Outcome, decide
-from bootscope.check.model import Check
+from bootscope.check.model import Check, Wanted
 from bootscope.core.errors import BootscopeError, UserError, printable, unknown
 from bootscope.runs.run import sample_set
+
+ANY = Wanted()
 
 
 def named(checks: Sequence[Check], names: Sequence[str]) -> tuple[Check, ...]:
@@ -30,7 +32,7 @@ def named(checks: Sequence[Check], names: Sequence[str]) -> tuple[Check, ...]:
 def product_of(store: Store, checks: Sequence[Check], run_id: str) -> Check:
     """The product that a run belongs to. Raises UserError if it belongs to none of them, or to several."""
     run = store.summary(run_id)
-    found = [check for check in checks if _is_of(store, run, check)]
+    found = [check for check in checks if _is_of(store, run, check.wanted)]
     if len(found) == 1:
         return found[0]
     names = [check.product for check in found or checks]
@@ -48,18 +50,29 @@ def newest_run(store: Store, check: Check, wanted: Sequence[str]) -> str:
 
     Raises UserError if there is none.
     """
-    for run in reversed(store.summaries()):
-        whole = run.ended not in (RECORDING, DAMAGED)
-        if whole and _is_of(store, run, check) and labels.fits(store.labels_of(run.run_id), wanted):
-            return run.run_id
+    if found := newest_ended(store, check.wanted, wanted):
+        return found
     asked = f"with {', '.join(map(printable, wanted))}" if wanted else ""
     told = ", ".join(filter(None, [check.wanted.words, asked]))
     words = f"no run of product {check.product} ({told})" if check.product else f"no run {told}"
     raise UserError(words, hint="record --label KEY=VALUE, or bootscope label RUN KEY=VALUE")
 
 
-def _is_of(store: Store, run: Summary, check: Check) -> bool:
-    asked = check.wanted
+def newest_ended(store: Store, asked: Wanted = ANY, wanted: Sequence[str] = ()) -> str | None:
+    """The newest run that is `asked` for and has the labels `wanted`, even if all its boots failed; None if
+    there is none. Reports newer ones that are still being recorded, or damaged."""
+    skipped: list[str] = []
+    for run in reversed(store.summaries()):
+        if not _is_of(store, run, asked) or not labels.fits(store.labels_of(run.run_id), wanted):
+            continue
+        if run.ended not in (RECORDING, DAMAGED):
+            store.report_skipped(skipped)
+            return run.run_id
+        skipped.append(run.run_id)
+    return None
+
+
+def _is_of(store: Store, run: Summary, asked: Wanted) -> bool:
     alike = asked.system in ("", run.system) and asked.board in ("", run.board)
     return alike and labels.fits(store.labels_of(run.run_id), asked.labels)
 

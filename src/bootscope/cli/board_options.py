@@ -145,16 +145,27 @@ def wish(board: RealBoard, args: argparse.Namespace) -> farm.Wish:
 
 def told(board: RealBoard, args: argparse.Namespace) -> RealBoard:
     """The board with the settings from the command line."""
-    if bool(args.power_on) != bool(args.power_off):
+    if (args.power_on is None) != (args.power_off is None):
         raise UserError("--power-on and --power-off belong together", hint="give both, or --by-hand")
-    if args.power_on and args.by_hand:
+    if args.power_on is not None and args.by_hand:
         raise UserError("--by-hand and --power-on contradict each other")
-    if args.power_on:
-        on, off = tuple(shlex.split(args.power_on)), tuple(shlex.split(args.power_off))
+    if args.power_on is not None:
+        on, off = _command("--power-on", args.power_on), _command("--power-off", args.power_off)
         board = msgspec.structs.replace(board, power=PowerSetting(on=on, off=off))
     if args.by_hand:
         board = msgspec.structs.replace(board, power=PowerSetting(by_hand=True, off_s=0))
     return msgspec.structs.replace(board, left=args.power_after) if args.power_after else board
+
+
+def _command(option_name: str, given: str) -> tuple[str, ...]:
+    """A command as its words. Raises UserError when it is invalid."""
+    try:
+        words = tuple(shlex.split(given))
+    except ValueError as error:
+        raise UserError(f"{option_name}: {error}: {printable(given)}") from error
+    if not words or not words[0].strip() or "\0" in given:
+        raise UserError(f"{option_name}: expected a command")
+    return words
 
 
 def _power(board: RealBoard) -> Power:

@@ -18,7 +18,7 @@ from bootscope.check.checked import Checked
 from bootscope.check.markdown import as_markdown
 from bootscope.check.model import DEFAULT, Check
 from bootscope.check.products import checked as check_of
-from bootscope.check.products import each_checked, newest_run, product_of
+from bootscope.check.products import each_checked, newest_ended, newest_run, product_of
 from bootscope.check.products import named as named_products
 from bootscope.check.reading import read_checks
 from bootscope.cli.arguments import flag, option, several
@@ -49,7 +49,7 @@ class CheckVerb(Verb):
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "run", nargs="?", help="run id or part of one (default: the last run, or that of each product)"
+            "run", nargs="?", help="run id or part of one (default: the newest run, or that of each product)"
         )
         option(parser, "-f --file", "F", f"the check file (default {DEFAULT})", type=Path)
         several(parser, "--product", "NAME", "only this product of the check file (repeatable)")
@@ -71,7 +71,8 @@ class CheckVerb(Verb):
         checks = () if args.save_baseline else read_checks(args.file)
         store = open_store()
         if args.save_baseline:
-            return _save(args, sample_set(store, *run_and_boot(args.run)))
+            name, number = run_and_boot(args.run)
+            return _save(args, sample_set(store, newest_ended(store) if name is None else name, number))
         checked, failed = _checked(args, store, checks)
         _write_files(args, checked)
         if args.json:
@@ -92,8 +93,9 @@ def _checked(
     name, number = run_and_boot(args.run)
     if not checks[0].product:
         refuse(args, ("product",), f"is for a check file with products; {args.file} names none")
-        if args.label:
-            name = newest_run(store, checks[0], args.label)
+        if name is None:
+            # Never an older run in place of one that failed: only the name `last` passes over such runs.
+            name = newest_run(store, checks[0], args.label) if args.label else newest_ended(store)
         return [check_of(store, checks[0], sample_set(store, name, number))], []
     chosen = named_products(checks, args.product)
     if name is None:

@@ -55,7 +55,7 @@ class History(Verb):
         about = f"phase {args.phase}" if args.phase else args.milestone
         found = series(listed(store, chosen(store, args), own=True), about, args.by, order)
         if args.output:
-            _write(args.output, found)
+            _write(args.output, found, quiet=args.json)
         if args.json:
             from bootscope.report.history import document
 
@@ -68,12 +68,13 @@ class History(Verb):
         return 0
 
 
-def _write(path: Path, found: Series) -> None:
+def _write(path: Path, found: Series, *, quiet: bool) -> None:
     from bootscope.report.history_html import render
 
     data = render(found).encode()
     write_file(path, data)
-    terminal().print(f"wrote {path} ({size(len(data))})", markup=False, soft_wrap=True)
+    if not quiet:
+        terminal().print(f"wrote {path} ({size(len(data))})", markup=False, soft_wrap=True)
 
 
 def _largest(changes: Sequence[Change], least_ns: int, top: int) -> tuple[list[Change], int]:

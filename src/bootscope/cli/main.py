@@ -19,10 +19,12 @@ from collections.abc import Callable, Sequence
 from bootscope.cli.parsers import overview, parser
 from bootscope.cli.verbs import VERBS
 from bootscope.core import interrupts
-from bootscope.core.errors import BootscopeError, ToolError, printable
+from bootscope.core.errors import BootscopeError, ToolError, UserError, printable
 
 INTERRUPTED, BUG = 130, 1
 WORLD = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO}
+_SHOWN = 60
+"""The characters that are shown of a name that is too long."""
 
 
 def _parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -63,6 +65,8 @@ def _guarded(work: Callable[[], int]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return show_error(UserError(_too_long(error), hint="choose a shorter name"))
         if error.errno not in WORLD:
             show_bug()
             return BUG
@@ -73,6 +77,15 @@ def _guarded(work: Callable[[], int]) -> int:
             return show_interrupted()
         show_bug()
         return BUG
+
+
+def _too_long(error: OSError) -> str:
+    """What is said of a name that no file system takes; the name itself may be of any length."""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    last = name.rpartition("/")[2] or name
+    if len(last) > _SHOWN:
+        return f"{printable(last[:_SHOWN])}... ({len(last)} characters): {error.strerror}"
+    return f"{printable(name) or 'input/output'}: {error.strerror}"
 
 
 def show_interrupted() -> int:

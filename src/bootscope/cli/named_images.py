@@ -121,11 +121,19 @@ def show_or_forget(args: argparse.Namespace) -> int:
     made, path = load_image(args.of)
     if args.what == "rm":
         path.unlink()
-        print(f"{made.name} is no longer known; its files have not changed")
+        show_forgotten(made.name, f"{made.name} is no longer known; its files have not changed", args.json)
         return 0
     with _opened(args, made) as ready:
         _show(made, path, args.json, ready)
     return 0
+
+
+def show_forgotten(name: str, words: str, as_json: bool) -> None:
+    """Prints that a system is no longer known; `words` are for people."""
+    if as_json:
+        print_json("system-rm", {"name": name})
+    else:
+        print(words)
 
 
 def _show(made: ImageRecord, path: Path, as_json: bool, ready: Ready) -> None:

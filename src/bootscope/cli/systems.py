@@ -135,7 +135,8 @@ class SystemVerb(Verb):
         tree, path = keep.load_tree(args.of)
         if args.what == "rm":
             path.unlink()
-            print(f"{tree.name} is no longer imported; nothing in {printable(tree.folder)} has changed")
+            words = f"{tree.name} is no longer imported; nothing in {printable(tree.folder)} has changed"
+            named_images.show_forgotten(tree.name, words, args.json)
             return 0
         show(tree, path, args.json)
         return 0

@@ -84,6 +84,9 @@ class Try(Verb):
         for name in args.technique:
             if name in system_names():
                 raise UserError(f"{name} is a system", hint=f"bootscope try TECHNIQUE --system {name}")
+        if args.check is not None:
+            # An invalid command is reported before the first build.
+            words_of(args.check)
         record = image_of([args.system], args.board)
         if record or is_tree(args.system):
             refuse(args, ("cluster",), "is for systems that bootscope builds and boots on the emulated board")
