@@ -251,9 +251,7 @@ def test_a_check_of_the_users_decides_too(main_here: Command, tmp_path: Path, bo
         ("/no/such", "the check /no/such cannot be started", 1),
     ],
 )
-def test_a_check_that_says_nothing_is_refused(
-    main_here: Command, bench: list[LoadedSystem], check: str, words: str, boots: int
-) -> None:
+def test_no_check(main_here: Command, bench: list[LoadedSystem], check: str, words: str, boots: int) -> None:
     refused(main_here("try", "kernel-quiet", "--check", check), words)
     assert len(bench) == boots  # what is no command at all is refused before the first boot
 
