@@ -128,8 +128,10 @@ class Workshop:
     def _build(self, variant: Variant) -> None:
         self.tell(f"{variant.words}: building")
         command = build_words(self.tree)
-        # A build may deploy by itself, or the board may boot from the tree: then it has other images now.
-        self._built = self._lies_there = self._on_board = ""
+        self._built = self._lies_there = ""
+        if self.brings is None:
+            # A build may deploy by itself, or the board may boot from the tree: then it has other images now.
+            self._on_board = ""
         self.variants.put(variant)
         log = self._log(variant, "build")
         begun = time.monotonic()
