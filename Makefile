@@ -77,7 +77,7 @@ agent: setup
 dist: setup-test
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(VENV)/bin/python -m hatchling build -d dist
 
-# make bench   what recording costs, against plain QEMU in the same run; how long one waits for the command
+# make bench   the cost of recording, against plain QEMU in the same run; how long the command takes to start
 bench: setup
 	$(VENV)/bin/python benchmarks/plugin_cost.py
 	$(VENV)/bin/python benchmarks/timing_pass.py
