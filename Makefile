@@ -13,12 +13,12 @@ help:
 demo:
 	@sh tools/setup.sh demo
 	bin/bootscope record debian
-	bin/bootscope show
-	bin/bootscope report -o report.html
+	bin/bootscope show debian
+	bin/bootscope report debian -o report.html
 	@echo
 	@echo "Open report.html in a browser. Then:"
-	@echo "  bin/bootscope audit            what would make this boot shorter, and what it would save"
-	@echo "  bin/bootscope show --view critical-path     what the picture waited for"
+	@echo "  bin/bootscope audit debian     what would make this boot shorter, and what it would save"
+	@echo "  bin/bootscope show debian --view critical-path   what the picture waited for"
 	@echo "  make setup && bin/bootscope record stock    the reference system, built from source:"
 	@echo "                                 more system packages, 8 GB of disk, about 20 minutes on two cores"
 

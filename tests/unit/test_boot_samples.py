@@ -259,6 +259,16 @@ def test_compare_refuses_too_few_boots_and_shows_their_figures(main_here: Comman
     assert (done.returncode, document(done)["goal"]["b"]["median_ns"]) == (2, 5010 * MS)
 
 
+def test_compare_of_an_emulated_and_a_real_board_asks_for_no_more_boots(
+    main_here: Command, tmp_path: Path, store: Store
+) -> None:
+    a = imported(main_here, tmp_path, "before", [5000 * MS])
+    done = main_here("compare", unpack(store), a)
+    assert done.returncode == 2
+    assert "their clocks differ" in done.stderr
+    assert "hint: compare boots of one kind; bootscope help calibrate" in done.stderr
+
+
 def test_compare_keeps_to_single_boots_where_they_are_exact(main_here: Command, store: Store) -> None:
     run_id = keep_run(store, BOOT, boots=3)
     assert document(main_here("compare", run_id, f"{run_id}/2", "--json"))["kind"] == "compare"

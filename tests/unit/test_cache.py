@@ -105,8 +105,9 @@ def test_the_folder_is_marked_for_backup_programs(cache: Cache) -> None:
 
 def test_a_folder_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ToolError, match="cannot use the cache"):
+    with pytest.raises(ToolError, match="cannot use the cache") as caught:
         Cache(tmp_path / "file")
+    assert "BOOTSCOPE_CACHE=FOLDER" in str(caught.value.hint)
 
 
 # ---- workspaces ----

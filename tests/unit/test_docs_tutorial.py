@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import pytest
 
 from bootscope.core.errors import UserError
 from bootscope.system.load import load_system
+from tests.command import Bootscope
 
 from .builders import ROOT
 
@@ -22,16 +23,13 @@ TEXT, PLACE = re.findall(r"((?:    .+\n)+)", STEP)[-1], "add at the end of the f
 
 @pytest.fixture
 def product(tmp_path: Path) -> Path:
-    """The system file as the tutorial's commands make it, with its name changed as it says."""
-    (tmp_path / "src").symlink_to(ROOT / "src")
-    commands = re.findall(r"^    \$ (.+)$", STEP, re.MULTILINE)
-    subprocess.run(["sh", "-ec", "\n".join(commands)], cwd=tmp_path, check=True)
-    path = tmp_path / "my" / "product.toml"
-    assert 'change `name` to `"product"`' in STEP
-    text, count = re.subn(r'^name = "stock"$', 'name = "product"', path.read_text(), flags=re.MULTILINE)
-    assert count == 1
-    path.write_text(text)
-    return path
+    """The system file as the tutorial's command makes it."""
+    (command,) = re.findall(r"^    \$ bin/bootscope (.+)$", STEP, re.MULTILINE)
+    what, action, *words = shlex.split(command)
+    folder, *options = words[1:]
+    done = Bootscope(tmp_path / "store").run(what, action, words[0], tmp_path / folder, *options)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "my" / "product.toml"
 
 
 def test_the_change_is_made_where_the_tutorial_says(product: Path) -> None:

@@ -52,6 +52,24 @@ def test_one_part_is_checked_with_what_it_builds_on(bootscope: Command) -> None:
     assert [part["name"] for part in doctor(bootscope, "building", "logs")["parts"]] == list(needs.PARTS)
 
 
+def test_what_is_missing_and_not_required_is_told_once_with_its_command_below(bootscope: Command) -> None:
+    lines = bootscope("doctor", "building").stdout.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("-- ") and line.endswith("):"))
+    assert lines[at + 1].startswith("   ")
+    assert not lines[at + 1].startswith("    ")
+    libraries = [
+        line.split()[4] for line in lines if " C library for " in line and not line.startswith("-- ")
+    ]
+    assert len(libraries) == len(set(libraries)) > 1
+
+
+def test_who_lacks_one_tool_is_sent_to_the_list_of_all(bootscope: Command) -> None:
+    done = bootscope("record", "debian")
+    assert done.returncode == 3
+    assert "bootscope: qemu-system-arm is missing (the emulated board)" in done.stderr
+    assert done.stderr.endswith("; bootscope doctor names all that is missing\n")
+
+
 def test_an_unknown_part_is_named_with_those_there_are(bootscope: Command) -> None:
     done = bootscope("doctor", "emulatd")
     assert done.returncode == 2

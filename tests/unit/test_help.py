@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 
 import pytest
 
 from bootscope.cli import documents
 from bootscope.cli.systems import ACTIONS
 
-from .builders import ROOT, SOURCE, environment
+from .builders import ROOT, SOURCE
 from .conftest import Command
+from .on_a_terminal import on_a_terminal
 
 
 def test_without_a_topic_every_document_is_listed_with_its_title(main_here: Command) -> None:
@@ -52,24 +49,10 @@ def test_json_has_topics_and_texts(main_here: Command) -> None:
 
 
 def test_a_terminal_gets_it_set_and_through_a_pager() -> None:
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-m", "bootscope", "help", "ci"],
-        env=environment(PAGER="cat", TERM="xterm", COLUMNS="80"),
-        stdin=theirs, stdout=theirs, stderr=theirs,
-    )  # fmt: skip
-    os.close(theirs)
-    text = b""
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        while True:
-            try:
-                text += terminal.read(65536)
-            except OSError:  # closed at the other end
-                break
-    assert child.wait(30) == 0
-    assert b"In CI" in text
-    assert b"\x1b[" in text
-    assert b"# In CI" not in text
+    text = on_a_terminal("help", "ci")
+    assert "In CI" in text
+    assert "\x1b[" in text
+    assert "# In CI" not in text
 
 
 def test_every_topic_that_the_code_names_is_there() -> None:

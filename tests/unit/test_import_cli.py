@@ -205,7 +205,11 @@ def test_an_unknown_format_is_described(main_here: Command, give: Give, store: S
         "a.txt has no known format: text (UTF-8), 3 lines, beginning '(00:00:01) café \\x1b]0;title\\x07', "
         "2 of its first lines with a time stamp in brackets: '[00:00:01]'"
     )
-    refused(main_here("import", "a.txt"), words, "force one with --format; there are: other, stamped")
+    refused(
+        main_here("import", "a.txt"),
+        words,
+        "bootscope import --formats lists what it reads; force one with --format",
+    )
     assert store.run_ids() == []
 
 

@@ -94,7 +94,7 @@ def test_an_audit_lists_what_applies(main_here: Command, store: Store) -> None:
     assert "U-Boot waits for a key" in done.stdout
     assert "-> a boot delay of 0: try uboot-bootdelay; what-if bootdelay=0" in done.stdout
     assert any(line.split()[:3] == ["try", "it", "kernel-lpj"] for line in rest)
-    assert any(re.fullmatch(r"\d+ others do not apply; of 1 undecided: .* \(--all .*\)", e) for e in lines)
+    assert any(re.fullmatch(r"\d+ others do not apply; 1 undecided: .* \(--all .*\)", e) for e in lines)
     assert lines[-1] == "bootscope pitfalls ID explains one; --pitfalls shows the evidence"
 
 

@@ -130,8 +130,9 @@ def test_only_a_boot_that_reached_its_milestone_is_complete() -> None:
 
 def test_a_store_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ToolError, match="cannot use the store"):
+    with pytest.raises(ToolError, match="cannot use the store") as caught:
         Store(tmp_path / "file")
+    assert "BOOTSCOPE_STORE=FOLDER" in str(caught.value.hint)
 
 
 def test_one_damaged_run_does_not_hide_the_others(store: Store) -> None:

@@ -94,6 +94,9 @@ def need(evidence: Evidence, what: str, *hooks: str) -> None:
     lacking = missing(evidence, hooks)
     if lacking and _nameless_loader(lacking, evidence) == lacking:
         title = evidence.run.board.boot_loader.title
-        raise UserError(f"nothing is known of {what}: this {title} is prebuilt, without symbols")
+        raise UserError(
+            f"nothing is known of {what}: this {title} is prebuilt, without symbols",
+            hint="bootscope audit names what is known, and the changes whose effect can be predicted",
+        )
     if lacking:
         raise UserError(f"this recording has no data on {what}", hint="record the system again")

@@ -83,7 +83,8 @@ class Cache:
             if not tag.exists():
                 tag.write_text(CACHEDIR_TAG)
         except OSError as error:
-            raise ToolError(f"cannot use the cache {root}: {error.strerror}") from error
+            elsewhere = "BOOTSCOPE_CACHE=FOLDER keeps sources and builds in another folder"
+            raise ToolError(f"cannot use the cache {root}: {error.strerror}", hint=elsewhere) from error
         self._sweep()
 
     def find(self, step_id: str) -> Path | None:

@@ -16,10 +16,10 @@ REFUSALS = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 def refused(root: Path, error: OSError) -> ToolError:
     """The error for a store below `root` that cannot be used or written because of `error`."""
-    if error.errno not in REFUSALS:
-        return ToolError(f"cannot use the store {root}: {error.strerror}")
-    folder = _nearest(Path(os.fsdecode(error.filename)) if error.filename else root)
     here = f"BOOTSCOPE_STORE=FOLDER keeps recordings in another folder, such as {Path.home()}/boots"
+    if error.errno not in REFUSALS:
+        return ToolError(f"cannot use the store {root}: {error.strerror}", hint=here)
+    folder = _nearest(Path(os.fsdecode(error.filename)) if error.filename else root)
     if error.errno == errno.EROFS:
         return ToolError(f"the store {root} is read-only", hint=here)
     return ToolError(f"the store {root} cannot be used: {folder} {_owned(folder)}", hint=here)

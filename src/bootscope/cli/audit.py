@@ -115,10 +115,11 @@ def _print_outlook(out: Console, args: argparse.Namespace, found: AuditResult, r
     rows = outlook(found)
     shown = len(rows) if args.all else args.top or MATTER
     culprits.show(out, rows, shown, _specs(found.audit), run, recorded=False)
-    more = max(0, len(rows) - shown), without_figure(found)
-    if any(more) and not args.all:
-        words = f"and {more[0]} smaller; {more[1]} techniques without a figure: only `try` tells (--all)"
-        out.print(words, style="dim")
+    more = f"and {len(rows) - shown} smaller" if len(rows) > shown else ""
+    rest = without_figure(found)
+    untold = f"{rest} technique{'s' if rest > 1 else ''} without a figure: only `try` tells" if rest else ""
+    if (more or untold) and not args.all:
+        out.print(f"{'; '.join(filter(None, (more, untold)))} (--all)", style="dim")
     if args.all and found.audit.findings:
         out.print()
         text.techniques(out, text.ordered(found.groups), None, True)

@@ -44,7 +44,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "pitfalls id": ("pitfalls",),
     "export format": ("formats",),
     "import milestone": (),
-    "system of": ("trees",),
+    "system of": ("trees", "systems"),
 }
 """Argument, or verb and argument, by the parser's names -> kinds of names."""
 
@@ -123,11 +123,19 @@ def _values(verb: str, action: argparse.Action, before: list[str]) -> Found:
     """The values of an argument, if they can be listed."""
     if action.choices is not None:
         return [(str(choice), "") for choice in action.choices]
-    if verb == "system" and before[:1] == ["import"]:
-        return []  # a folder
+    if verb == "system" and action.dest == "of":
+        return _of_system(before)
     if action.nargs == 2 and before and not before[-1].startswith("-"):
         return []  # the first of the two is given
     kinds = KINDS.get(f"{verb} {action.dest}", KINDS.get(action.dest, ()))
+    return [(word, "") for word in names(kinds)]
+
+
+def _of_system(before: list[str]) -> Found:
+    """What may follow the action of `system`, and the words after that."""
+    if before[:1] == ["import"] or (before[:1] == ["copy"] and len(before) > 1):
+        return []  # a folder
+    kinds = {"copy": ("systems",), "rm": ("trees",)}.get(before[0], KINDS["system of"])
     return [(word, "") for word in names(kinds)]
 
 

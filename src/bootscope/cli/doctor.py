@@ -110,14 +110,23 @@ def _show(states: list[State]) -> None:
             style = "" if check.good else "bold"
             table.add_row(_mark(check), check.name, check.found, check.purpose, style=style)
         out.print(table)
-        for check in one.checks:
-            if not check.good and not check.required:
-                out.print(f"-- {check.name} ({check.purpose}): {check.hint}", markup=False, soft_wrap=True)
+        for (purpose, hint), names in _optional(one).items():
+            out.print(f"-- {', '.join(names)} ({purpose}):", markup=False)
+            out.print(f"   {hint}", markup=False, soft_wrap=True)
         out.print()
     for one in states:
         _conclude(out, one)
     if not is_installed() and not all(one.good for one in states):
         out.print("or install everything with: make setup")
+
+
+def _optional(one: State) -> dict[tuple[str, str], list[str]]:
+    """What is missing and not required: purpose and how to get it -> names."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for check in one.checks:
+        if not check.good and not check.required:
+            found.setdefault((check.purpose, check.hint), []).append(check.name)
+    return found
 
 
 def _conclude(out: Console, one: State) -> None:

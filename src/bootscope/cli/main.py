@@ -13,6 +13,7 @@ import errno
 import gc
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 
@@ -98,8 +99,27 @@ def show_error(error: BootscopeError) -> int:
     """Shows an error and its hint, harmless to a terminal; returns its exit code."""
     print(f"bootscope: {_shown(error.message)}", file=sys.stderr)
     if error.hint:
-        print(f"  hint: {_shown(error.hint)}", file=sys.stderr)
+        print(_in_lines(f"  hint: {_shown(error.hint)}"), file=sys.stderr)
     return error.exit_code
+
+
+def _in_lines(hint: str) -> str:
+    """`hint` for the terminal: a long list of names continues in the next line, after a comma. Commands stay
+    whole, to be copied; so does everything that a program reads."""
+    if not sys.stderr.isatty():
+        return hint
+    width, indent = shutil.get_terminal_size().columns, " " * len("  hint: ")
+    lines: list[str] = []
+    for line in hint.split("\n"):
+        first, *rest = line.split(", ")
+        lines.append(first)
+        for piece in rest:
+            if len(f"{lines[-1]}, {piece},") <= width:
+                lines[-1] += f", {piece}"
+            else:
+                lines[-1] += ","
+                lines.append(f"{indent}{piece}")
+    return "\n".join(lines)
 
 
 def _shown(text: str) -> str:

@@ -49,6 +49,9 @@ FAILED = 3
 _HANG_S, _IMAGE_HANG_S = 30, 15
 _EMULATED = ("no_explain", "board_timeout", "hang_timeout", "timing", "core", "probe", "syscalls", "counts")
 """Options for emulated boards only."""
+_WHAT_TO_NAME = (
+    "bootscope record debian (nothing to compile); others: bootscope system list; on your own board: --board"
+)
 _NO_CLUSTER = "is for systems that bootscope builds, and for boards of a labgrid farm"
 
 
@@ -159,7 +162,7 @@ class Record(Verb):
         _refuse_image_options(args)
         if not args.system:
             emulated = " (the file of a real board has a [console])" if args.board else ""
-            raise UserError(f"name a system to boot{emulated}", hint=self.example)
+            raise UserError(f"name a system to boot{emulated}", hint=_WHAT_TO_NAME)
         (name,) = args.system
         board_options.refuse_real_options(args, name)
         loaded = load_system(name)

@@ -31,7 +31,8 @@ class Serve(Verb):
     def run(self, args: argparse.Namespace) -> int:
         missing = [name for name in SERVER_PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
-            raise UserError(f"serve needs the Python package {' and '.join(missing)}", hint=hints.server())
+            packages = f"package{'s' if len(missing) > 1 else ''} {' and '.join(missing)}"
+            raise UserError(f"serve needs the Python {packages}", hint=hints.server())
         # Other verbs need not load the server's libraries.
         from bootscope.serve.guard import ENTER
         from bootscope.serve.keys import Keys

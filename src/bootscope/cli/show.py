@@ -233,7 +233,11 @@ class Compare(Verb):
             boots.compare(terminal(), found)
         if found.refused:
             refused = boots.named(found.refused, 400)
-            raise UserError(refused, hint=f"{ADVISED} boots of each are a good start")
+            more = f"{ADVISED} boots of each are a good start"
+            alike = (
+                "compare boots of one kind; bootscope help calibrate brings the emulated board close to yours"
+            )
+            raise UserError(refused, hint=more if a.exact == b.exact else alike)
         return 0
 
     def _in_detail(self, args: argparse.Namespace, a: View, b: View) -> int:

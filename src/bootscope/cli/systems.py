@@ -18,7 +18,7 @@ from bootscope.buildtrees.importing import Wish, import_tree, name_for
 from bootscope.buildtrees.model import KIND, MAKERS, ROLES, SCHEMA, YOCTO, Tree, Trial
 from bootscope.buildtrees.owner import changes_folder
 from bootscope.buildtrees.subject import title
-from bootscope.cli import named_images
+from bootscope.cli import included, named_images
 from bootscope.cli.apply import YOCTOS
 from bootscope.cli.arguments import Parser, flag, option, renamed
 from bootscope.cli.common import add_json, refuse
@@ -32,24 +32,32 @@ _OF_IMPORT = (
     "as", "o", "kind", "machine", "image", "build", "shell", "board", "deploy", "product", "check", "changes",
     *YOCTOS, *named_images.ALONE,
 )  # fmt: skip
-"""Options of the import, by their names in the result of the parser."""
+"""Options of the import, by their names in the result of the parser; `copy` takes the first one, too."""
 _NAME = ("NAME", "the name of an imported system")
-ACTIONS: dict[str, tuple[str, tuple[str, str] | None]] = {
+ACTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "import": (
         "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it; or name an image "
         "that boots on an emulated board",
-        ("DIR|FILE", "the folder of the build; or files of an image, as for `image`, with --board"),
+        (("DIR|FILE", "the folder of the build; or files of an image, as for `image`, with --board"),),
     ),
-    "list": ("list the imported systems", None),
-    "show": ("show what is known of an imported system", _NAME),
-    "rm": ("forget an imported system; its folder stays as it is", _NAME),
+    "copy": (
+        "copy a system that comes with bootscope, to change it",
+        (
+            ("NAME", "the system, as `bootscope system list` has it"),
+            ("FOLDER", "where to: a new folder, or one without these files"),
+        ),
+    ),
+    "list": ("list the imported systems, and those that come with bootscope", ()),
+    "show": ("show what is known of a system", (_NAME,)),
+    "rm": ("forget an imported system; its folder stays as it is", (_NAME,)),
 }
-"""Action -> what it does, and its argument with a description."""
+"""Action -> what it does, and its arguments with descriptions."""
+_EXAMPLES = {"import": "bootscope system import ~/buildroot/output --as gateway", "copy": included.EXAMPLE}
 
 
 def import_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `system import`; the other actions have none."""
-    option(parser, "--as", "NAME", "its name (default: the folder's)", dest="as")
+    """The options of `system import`; of the other actions only `copy` has one."""
+    _name_option(parser)
     option(parser, "-o", "FILE", "write the record to this file or folder, not to the store", type=Path)
     parser.add_argument("--kind", choices=tuple(MAKERS), help="what built it (default: detected)")
     option(parser, "--machine", "M", "the machine, or TARGET/SUBTARGET, if there are several", default="")
@@ -76,26 +84,32 @@ def import_options(parser: argparse.ArgumentParser) -> None:
     named_images.add_options(parser)
 
 
+def _name_option(parser: argparse.ArgumentParser) -> None:
+    option(parser, "--as", "NAME", "its name (default: the folder's)", dest="as")
+
+
 def of_action(prog: str, what: str) -> argparse.ArgumentParser:
     """A parser of one action alone, whose help describes that action's argument."""
     summary, takes = ACTIONS[what]
     only = Parser(
         prog=f"{prog} {what}",
         description=f"{summary[:1].upper()}{summary[1:]}.",
-        epilog=f"example: {SystemVerb.example}" if what == "import" else None,
+        epilog=f"example: {_EXAMPLES[what]}" if what in _EXAMPLES else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    if takes:
+    for number, (metavar, meaning) in enumerate(takes):
         several_files = "*" if what == "import" else None
-        only.add_argument("of", metavar=takes[0], help=takes[1], nargs=several_files)
+        only.add_argument(f"of{number or ''}", metavar=metavar, help=meaning, nargs=several_files)
     if what == "import":
         import_options(only)
+    if what == "copy":
+        _name_option(only)
     add_json(only)
     return only
 
 
 class SystemVerb(Verb):
-    example = "bootscope system import ~/buildroot/output --as gateway"
+    example = _EXAMPLES["import"]
 
     def options(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
@@ -104,9 +118,9 @@ class SystemVerb(Verb):
         parser.add_argument(
             "of",
             nargs="*",
-            metavar="DIR|FILE",
-            help="import: the folder of a build, or files of an image; show, rm: the name of an imported "
-            "system",
+            metavar="DIR|FILE|NAME",
+            help="import: the folder of a build, or files of an image; copy: the name of a system that comes "
+            "with bootscope, and a folder; show, rm: the name of a system",
         )
         import_options(parser)
         if isinstance(parser, Parser):
@@ -114,8 +128,11 @@ class SystemVerb(Verb):
 
     def run(self, args: argparse.Namespace) -> int:
         args.of = [args.of] if isinstance(args.of, str) else args.of or []
+        if args.what == "copy":
+            refuse(args, _OF_IMPORT[1:], *_NOT_HERE)
+            return included.copy(args)
         if args.what != "import":
-            refuse(args, _OF_IMPORT, "is for import", "bootscope system import --help")
+            refuse(args, _OF_IMPORT, *_NOT_HERE)
         if args.what == "list":
             if args.of:
                 raise UserError("system list lists all of them", hint=f"bootscope system show {args.of[0]}")
@@ -130,16 +147,30 @@ class SystemVerb(Verb):
         if args.what == "import":
             refuse(args, named_images.ALONE, "is for an image", "bootscope help your-image")
             return _import(args)
-        if named_images.is_image(args.of):
-            return named_images.show_or_forget(args)
-        tree, path = keep.load_tree(args.of)
-        if args.what == "rm":
-            path.unlink()
-            words = f"{tree.name} is no longer imported; nothing in {printable(tree.folder)} has changed"
-            named_images.show_forgotten(tree.name, words, args.json)
-            return 0
-        show(tree, path, args.json)
+        return _show_or_forget(args)
+
+
+_NOT_HERE = ("is for import", "bootscope system import --help")
+
+
+def _show_or_forget(args: argparse.Namespace) -> int:
+    """`show` and `rm`; returns the exit code."""
+    if named_images.is_image(args.of):
+        return named_images.show_or_forget(args)
+    if args.of in system_names():
+        if args.what == "show":
+            return included.show(args.of, args.json)
+        raise UserError(
+            f"{args.of} comes with bootscope: it is no imported system", hint="bootscope system list"
+        )
+    tree, path = keep.load_tree(args.of)
+    if args.what == "rm":
+        path.unlink()
+        words = f"{tree.name} is no longer imported; nothing in {printable(tree.folder)} has changed"
+        named_images.show_forgotten(tree.name, words, args.json)
         return 0
+    show(tree, path, args.json)
+    return 0
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -269,7 +300,7 @@ def _list(as_json: bool) -> int:
             {"name": t.name, "made_by": t.made_by, "folder": t.folder, "build": t.build} for t in trees
         ]
         rows += named_images.rows()
-        print_json("systems", {"systems": rows})
+        print_json("systems", {"systems": rows, "included": included.rows()})
         return 0
     out = terminal()
     for tree in trees:
@@ -277,4 +308,6 @@ def _list(as_json: bool) -> int:
     named_images.listed(out)
     if not trees and not named_images.image_names():
         out.print("no imported systems; import one: bootscope system import DIR", style="dim")
+    out.print()
+    included.listed(out)
     return 0

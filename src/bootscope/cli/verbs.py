@@ -68,7 +68,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "build": ("build:Build", "build the images of a system, from the cache where possible"),
     "system": (
         "systems:SystemVerb",
-        "import a system from the folder where Buildroot, Yocto, OpenWrt or make built it",
+        "import a system that Buildroot, Yocto, OpenWrt or make built; list and copy those that come with "
+        "bootscope",
     ),
     "schema": (
         "schema:Schema",

@@ -101,7 +101,7 @@ def _real(_archs: Sequence[Architecture]) -> list[Check]:
         *(_python_package(name, "bootscope serve", hints.server()) for name in SERVER_PACKAGES),
         *(_python_package(name, "PNG and PDF of reports", hints.pictures()) for name in PICTURE_PACKAGES),
         *(_python_package(name, "--cluster", hints.cluster()) for name in CLUSTER_PACKAGES),
-        *(_python_package(name, "BOOTSCOPE_SHARE", hints.share(name)) for name in SHARE_PACKAGES),
+        *(_python_package(name, "a store or cache at a URL", hints.share(name)) for name in SHARE_PACKAGES),
         *_tools(REAL, required=False),
         _folder(store_dir(), "store", STORE_BYTES),
     ]
@@ -172,7 +172,7 @@ def _cross_library(arch: Architecture) -> Check:
     places = [f"{folder}/libc.so.6" for folder in arch.tools.library_folders]
     there = next((place for place in places if Path("/", place).exists()), places[0])
     package = arch.tools.library_package
-    return _file("cross C library", there, package, "what programs on the board link to")
+    return _file(f"C library for {arch.tools.debian}", there, package, "what programs on the board link to")
 
 
 def _python_package(name: str, only_for: str = "", hint: str = "") -> Check:

@@ -142,7 +142,9 @@ def require(*names: str) -> None:
         found = look_up(name)
         needed = ".".join(map(str, found.tool.minimum))
         if found.version is None:
-            raise ToolError(f"{name} is missing ({found.tool.purpose})", hint=how_to_get(found.tool))
+            everything = "bootscope doctor names all that is missing"
+            hint = f"{how_to_get(found.tool)}; {everything}"
+            raise ToolError(f"{name} is missing ({found.tool.purpose})", hint=hint)
         if not found.good:
             raise ToolError(
                 f"{name} {found.version} is too old: {needed} or newer is needed",

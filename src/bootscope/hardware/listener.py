@@ -209,9 +209,7 @@ def refused(words: Sequence[str], number: int, what: str, host: str = "") -> Boa
     if kind == "serial" and number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
         message, hint = f"there is no port {where}", _ports()
     elif kind == "serial" and number in (errno.EACCES, errno.EPERM):
-        message = f"no permission to open {where}"
-        group = _group(rest[0])
-        hint = f"it belongs to the group '{group}': sudo usermod -aG {group} $USER, then log in again"
+        message, hint = f"no permission to open {where}", _who_may(rest[0])
     elif kind == "serial" and number in (errno.EBUSY, errno.EAGAIN):
         message = f"{where} is in use by another program"
         hint = f"close the terminal program that uses it (fuser {where} shows which)"
@@ -239,11 +237,20 @@ def _ports() -> str:
     stable = sorted(Path("/dev/serial/by-id").glob("*"))
     plain = sorted(p for name in ("USB", "ACM", "AMA", "S") for p in Path("/dev").glob(f"tty{name}[0-9]*"))
     names = ", ".join(printable(str(port)) for port in (stable or plain)[:6])
-    return f"there are: {names}" if names else "this computer has no serial port; is the adapter plugged in?"
+    found = f"there are: {names}" if names else "this computer has no serial port"
+    plugged_in = stable or any(port.name.startswith(("ttyUSB", "ttyACM")) for port in plain)
+    return found if plugged_in else f"{found}; is the adapter plugged in?"
 
 
-def _group(path: str) -> str:
-    """The group that a port belongs to."""
+def _who_may(path: str) -> str:
+    """How to get access to a port: as a member of its group, if that has access."""
+    group, mode = "dialout", 0o660
     with contextlib.suppress(OSError, KeyError):
-        return Path(path).group()
-    return "dialout"
+        mode = Path(path).stat().st_mode & 0o777
+        group = Path(path).group()
+    if mode & 0o060 == 0o060:
+        return f"it belongs to the group '{group}': sudo usermod -aG {group} $USER, then log in again"
+    port = printable(path)
+    return (
+        f"its permissions ({mode:03o}) do not let its group use it: sudo chmod a+rw {port}, after each start"
+    )

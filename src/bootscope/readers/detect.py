@@ -56,10 +56,9 @@ def recognised(source: Source) -> list[Guess]:
 
 def unrecognised(source: Source) -> UserError:
     """The error for a source of no known format: what it looks like, and what there is."""
-    names = ", ".join(reader.name for reader in registry.readers())
     return UserError(
         f"{printable(source.name)} has no known format: {appearance(source)}",
-        hint=f"force one with --format; there are: {names}",
+        hint="bootscope import --formats lists what it reads; force one with --format",
     )
 
 

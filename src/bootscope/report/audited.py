@@ -75,7 +75,7 @@ def others(out: Console, found: Audit, everything: bool) -> None:
             out.print(Text(f"  {name}: {printable(reason)}", "dim"))
         return
     words = [f"{len(found.not_for_us)} others do not apply"] if found.not_for_us else []
-    words += [f"of {len(found.unknown)} undecided: input is missing"] if found.unknown else []
+    words += [f"{len(found.unknown)} undecided: input is missing"] if found.unknown else []
     if words:
         out.print(f"{'; '.join(words)} (--all says why)", style="dim")
 

@@ -226,6 +226,8 @@ _MOMENTS = ("start_ns", "end_ns")
 
 def _heading(name: str, words: str) -> str:
     """The words of a column's heading, with the unit of its cells."""
+    if name == "ns":
+        return "time ms"
     if not name.endswith("_ns") or words.endswith((" s", " ms")):
         return words
     return f"{words} s" if name in _MOMENTS else f"{words} ms"
@@ -238,7 +240,7 @@ def _cell(cell: str | int | None, column: str) -> str:
         return plain(cell)
     if column in _MOMENTS:
         return seconds(cell, 6)
-    if column.endswith("_ns"):
+    if column == "ns" or column.endswith("_ns"):
         return f"{cell / 1e6:,.3f}" if cell else "-"
     return f"{cell:,}"
 

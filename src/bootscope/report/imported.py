@@ -29,6 +29,8 @@ _PAIRS = 6
 _BOOTS = 20
 """Boots of an import whose failures are listed at once."""
 _INDENT = "  "
+_LEAST = 20
+"""The least width of a text beside another."""
 shown = partial(visible, limit=90)
 """Text from a file, safe to show."""
 
@@ -110,14 +112,25 @@ def _counts(file: FileRead) -> str:
 
 
 def _say(out: Console, what: str, words: str, style: str = "") -> None:
-    out.print(Text(f"{_INDENT}{what:<9} ", "dim") + Text(words, style), soft_wrap=True)
+    _beside(out, Text(f"{_INDENT}{what:<9} ", "dim"), Text(words, style), 0)
+
+
+def _beside(out: Console, head: Text, words: Text, more: int = 2) -> None:
+    """Prints words beside a head. On a terminal, further lines begin below the first one's words, `more`
+    cells to the right."""
+    if not out.is_terminal:
+        out.print(head + words, soft_wrap=True)
+        return
+    indent = head.cell_len + more
+    for at, line in enumerate(words.wrap(out, max(out.width - indent, _LEAST))):
+        out.print((head if at == 0 else Text(" " * indent)) + line)
 
 
 def _left_out(out: Console, found: Sequence[LeftOut]) -> None:
     if found:
         out.print(Text(f"left out: {len(found)} files (kept, but not read)", "yellow"))
         for item in found:
-            out.print(Text(f"{_INDENT}{visible(item.why, 300)}", "yellow"), soft_wrap=True)
+            _beside(out, Text(_INDENT), Text(visible(item.why, 300), "yellow"))
         out.print()
 
 
@@ -126,13 +139,13 @@ def _join(out: Console, u: Understood) -> None:
     if links:
         out.print(Text("joined on one clock", "bold"))
         for found in links:
-            out.print(Text(f"{_INDENT}{link_words(u.read, found)}"), soft_wrap=True)
+            _beside(out, Text(_INDENT), Text(link_words(u.read, found)))
         out.print()
     if u.boots > 1:
         out.print(Text(f"{u.boots} boots, shown side by side", "bold"))
         # Ten files of one boot each have 45 pairs, all refused for the same reason.
         for refusal in u.joined.refusals[:_PAIRS]:
-            out.print(Text(f"{_INDENT}{refusal_words(u.read, refusal)}", "yellow"), soft_wrap=True)
+            _beside(out, Text(_INDENT), Text(refusal_words(u.read, refusal), "yellow"))
         more = len(u.joined.refusals) - _PAIRS
         if more > 0:
             out.print(Text(f"{_INDENT}and {more} more pairs, which --json lists", "yellow"))
@@ -219,13 +232,24 @@ def _tracks(out: Console, trace: Trace, top: int) -> None:
         out.print()
 
 
+_NS = "ns"
+"""The column of a table whose figures are lengths of time."""
+
+
+def _cell(cell: str | int | None, column: str) -> str:
+    if isinstance(cell, int):
+        return span(cell) if column == _NS else f"{cell:,}"
+    return visible(cell or "", 60)
+
+
 def _table(out: Console, found: Table, top: int) -> None:
     table = make_table()
     for at, column in enumerate(found.columns):
         numbers = all(isinstance(row[at], int) for row in found.rows if at < len(row))
-        table.add_column(Text(visible(column, 40)), justify="right" if numbers else "left")
+        heading = "time" if column == _NS else visible(column, 40)
+        table.add_column(Text(heading), justify="right" if numbers else "left")
     for row in found.rows[:top]:
-        cells = (f"{cell:,}" if isinstance(cell, int) else visible(cell or "", 60) for cell in row)
+        cells = (_cell(cell, column) for cell, column in zip(row, found.columns, strict=False))
         table.add_row(*map(Text, cells))
     out.print(Text(shown(found.title), "bold"))
     out.print(table)
