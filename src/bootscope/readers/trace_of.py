@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from bootscope.timeline.trace import (
     NOT_KNOWN,
     OR_LESS,
     OR_MORE,
+    Point,
     Span,
     Table,
     Trace,
@@ -77,11 +79,7 @@ def trace_of(
         hits = [replace(hit, at_ns=hit.at_ns - begin.other_ns) for hit in hits]
     end = _ended(view, hits, untimed, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
-    points = milestones(view, hits, tracks)
-    if lines:
-        points += lines_of(view, begin.first)
-    if begin.other_ns:
-        points = [point for point in points if point.at_ns >= 0]
+    points = milestones(view, hits, tracks) + (lines_of(view, begin.first) if lines else [])
     phases = tuple(_phases(hits, view, begin, end))
     failed = end.failure
     if failed and failed.at_ns is not None:
@@ -96,8 +94,8 @@ def trace_of(
         begins_ns=max(0, begin.at_ns - begin.other_ns),
         other_ns=begin.other_ns,
         running=begin.running,
-        tracks=(*phases, *_tracks(view, tracks, own=begin.other_ns > 0)),
-        points=tuple(sorted(points, key=attrgetter("at_ns"))),
+        tracks=(*phases, *_tracks(view, tracks, begin)),
+        points=tuple(_from_begin(sorted(points, key=attrgetter("at_ns")), begin)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
         notes=(*_notes(files, joined, group), *begin.notes, *_silences(phases), *end.notes),
@@ -277,9 +275,14 @@ def _bounded(span: Span, kernel: Hit, view: View) -> Span:
     return msgspec.structs.replace(span, detail={**span.detail, **found.detail})
 
 
-def _tracks(view: View, every: bool, *, own: bool) -> Iterator[Track]:
+def _from_begin(points: list[Point], begin: boot_begin.Begin) -> list[Point]:
+    """Points in order of time, without those of the system that ran before the boot."""
+    return points[bisect_left(points, 0, key=attrgetter("at_ns")) :] if begin.other_ns else points
+
+
+def _tracks(view: View, every: bool, begin: boot_begin.Begin) -> Iterator[Track]:
     """The tracks of all files, those of phases or `every` one; where two files use the same id, the later
-    one's get the file's number. With `own` without what came before the boot."""
+    one's get the file's number. What came before the boot is left out."""
     taken = {PHASES_TRACK}
     for member in view.members:
         way = view.map(member)
@@ -288,14 +291,14 @@ def _tracks(view: View, every: bool, *, own: bool) -> Iterator[Track]:
         prefix = f"{member.file + 1}." if clash else ""
         for track in (t for t in tracks if every or t.kind == "phase"):
             spans = track.spans if way == Map() else tuple(map(way.span, track.spans))
-            spans = tuple(_from_begin(spans)) if own else spans
+            spans = tuple(_since_begin(spans)) if begin.other_ns else spans
             title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
             parent = prefix + track.parent if track.parent else ""
             yield replace(track, ident=prefix + track.ident, spans=spans, title=title, parent=parent)
         taken |= {prefix + t.ident for t in tracks}
 
 
-def _from_begin(spans: Iterable[Span]) -> Iterator[Span]:
+def _since_begin(spans: Iterable[Span]) -> Iterator[Span]:
     """What spans have of the time from 0 on."""
     for span in spans:
         if span.start_ns >= 0:
