@@ -215,7 +215,7 @@ def test_a_trace_has_nothing_of_the_system_that_ran_before() -> None:
     found = boot(HOST, lines)
     found.points.append(Point(5 * S, "old", "milestone"))
     spans = (Span(S, 2 * S, "before"), Span(9 * S, 11 * S, "both"), Span(11 * S, 12 * S, "after"))
-    found.tracks.append(Track("x", "other", "x", spans))
+    found.tracks += [Track("x", "other", "x", spans), Track("y", "process", "y", spans[:1])]
     seen = trace([file("a.log", "x", found)])
     assert (seen.other_ns, seen.total_ns, seen.milestones()) == (
         10 * S,
@@ -224,7 +224,7 @@ def test_a_trace_has_nothing_of_the_system_that_ran_before() -> None:
     )
     assert [p.name for p in seen.points if p.kind == "line"] == [words for _, words in lines[1:]]
     track = seen.track("x")
-    assert track
+    assert track and not seen.track("y")
     assert [(s.name, s.start_ns, s.end_ns) for s in track.spans] == [("both", 0, S), ("after", S, 2 * S)]
 
 

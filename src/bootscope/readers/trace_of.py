@@ -291,7 +291,8 @@ def _tracks(view: View, every: bool, begin: boot_begin.Begin) -> Iterator[Track]
         prefix = f"{member.file + 1}." if clash else ""
         for track in (t for t in tracks if every or t.kind == "phase"):
             spans = track.spans if way == Map() else tuple(map(way.span, track.spans))
-            spans = tuple(_since_begin(spans)) if begin.other_ns else spans
+            if begin.other_ns and not (spans := tuple(_since_begin(spans))):
+                continue
             title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
             parent = prefix + track.parent if track.parent else ""
             yield replace(track, ident=prefix + track.ident, spans=spans, title=title, parent=parent)
