@@ -132,15 +132,6 @@ def test_the_time_of_the_system_before_is_not_the_boots(main_here: Command, tmp_
     assert "13.200" not in main_here("list").stdout
 
 
-def test_what_came_before_a_boot_is_in_none_of_its_times() -> None:
-    track = Track("phases", "phase", "phases", (Span(50, 60, "kernel"),))
-    points = (Point(20, "old", "milestone"), Point(50, "kernel-entry", "milestone"))
-    (found,) = of_traces("run", [("run/001", Trace("t", "c", 60, (track,), points, other_ns=50))]).boots
-    kernel = Quantity(PHASE, "kernel")
-    assert found.times == {Quantity(MILESTONE, "kernel-entry"): 0, kernel: 10, WHOLE: 10}
-    assert found.spans == {kernel: ((0, 10),)}
-
-
 def test_a_total_of_which_only_the_least_is_known_is_none() -> None:
     kernel = Track(
         "phases", "phase", "phases", (Span(0, 10, "kernel"), Span(10, 99, "init", {LENGTH: OR_MORE}))

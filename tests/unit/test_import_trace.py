@@ -198,12 +198,34 @@ def test_a_later_boot_of_a_file_begins_with_its_own_first_line() -> None:
     """All that came before it in the file was its phase `earlier`, and part of its length."""
     first, second = (trace([four_boots()], number) for number in (0, 1))
     assert (first.other_ns, first.bounds) == (0, ())
-    assert (second.begins_ns, second.other_ns, second.known_total_ns) == (100 * S, 100 * S, 3 * S)
-    assert [(name, a - 100 * S, b - 100 * S) for name, a, b in phases(second)] == phases(first)
+    assert (second.other_ns, second.known_total_ns) == (100 * S, 3 * S)
+    assert (phases(second), second.milestones()) == (phases(first), first.milestones())
     assert second.bounds == (
-        "this boot begins with 'spl' at 100.000 s; earlier boots of the file came before: "
-        "not part of this boot",
+        "this boot begins with 'spl' at 100.000 s of the file's clock; "
+        "earlier boots of the file came before: not part of this boot",
     )
+
+
+def test_a_trace_has_nothing_of_the_system_that_ran_before() -> None:
+    lines = [
+        (0, "reboot: Restarting system"),
+        (10 * S, "U-Boot SPL 2025.01"),
+        (12 * S, "Starting kernel ..."),
+    ]
+    found = boot(HOST, lines)
+    found.points.append(Point(5 * S, "old", "milestone"))
+    spans = (Span(S, 2 * S, "before"), Span(9 * S, 11 * S, "both"), Span(11 * S, 12 * S, "after"))
+    found.tracks += [Track("x", "other", "x", spans), Track("y", "process", "y", spans[:1])]
+    seen = trace([file("a.log", "x", found)])
+    assert (seen.other_ns, seen.total_ns, seen.milestones()) == (
+        10 * S,
+        2 * S,
+        {"spl": 0, "kernel-start": 2 * S},
+    )
+    assert [p.name for p in seen.points if p.kind == "line"] == [words for _, words in lines[1:]]
+    track = seen.track("x")
+    assert track and not seen.track("y")
+    assert [(s.name, s.start_ns, s.end_ns) for s in track.spans] == [("both", 0, S), ("after", S, 2 * S)]
 
 
 def test_what_another_file_saw_before_a_later_boot_may_be_of_that_boot() -> None:

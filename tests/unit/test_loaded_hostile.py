@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a saved file must not bring into a store: names that no file can have, objects that nobody checked."""
+"""What a saved file or a copied run must not bring into a store: names that no file can have, objects that
+nobody checked, figures that somebody else computed."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from .builders import BOOT, keep_run
 from .conftest import Command
 from .real_boards import keep_measured
 from .test_serve_pages import worked_out
+from .test_sharing import RUN, archive, honest, listing
 
 LOG = b"[    0.000000] Linux version 6.12.1\n[    1.500000] Run /sbin/init as init process\n"
 NO_NAMES = ["a\0b", "", "..", "../run.json", "/etc/passwd", "a\x1b[31m"]
@@ -104,3 +108,31 @@ def test_a_pin_capture_under_no_name_is_not_loaded_and_not_read(store: Store, tm
     save(store, [run], tmp_path / "x.bsz")
     with pytest.raises(UserError, match="names a file outside of it"):
         load(Store(tmp_path / "other"), tmp_path / "x.bsz")
+
+
+@pytest.mark.parametrize(
+    "name", ["figure.json", "recording.lock", "boots/001/records.bin", "boots/001/pins-read.bin"]
+)
+def test_a_file_that_brings_what_is_computed_from_the_recording_is_refused(store: Store, name: str) -> None:
+    """Every verb would take it for its own."""
+    members = [*honest(), (f"runs/{RUN}/{name}", b"{}")]
+    (store.root / "x.bsz").write_bytes(archive(listing(members), members))
+    with pytest.raises(UserError, match=f"{name}' is not a file of a run"):
+        load(store, store.root / "x.bsz")
+    assert store.run_ids() == []
+
+
+@pytest.mark.parametrize("copy", [shutil.copy, shutil.copy2])
+def test_the_figures_in_a_copied_run_are_computed_again(
+    main_here: Command, store: Store, tmp_path: Path, copy: Callable[[str, str], str]
+) -> None:
+    run = keep_run(store, BOOT)
+    found = json.loads(main_here("list", "--json").stdout)["runs"]
+    theirs = tmp_path / "theirs"
+    (store.runs / run).rename(theirs)
+    told = json.loads((theirs / "figure.json").read_text())
+    (theirs / "figure.json").write_text(json.dumps({**told, "median_ns": 1}))
+    shutil.copytree(theirs, store.runs / run, copy_function=copy)
+    assert found[0]["median_ns"] > 1
+    assert json.loads(main_here("list", "--json").stdout)["runs"] == found
+    assert json.loads((store.runs / run / "figure.json").read_text())["median_ns"] == found[0]["median_ns"]

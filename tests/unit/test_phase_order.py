@@ -34,6 +34,20 @@ def test_a_phase_with_only_a_bound_keeps_its_place() -> None:
         assert [q.name for q in boots.quantities() if q.kind == PHASE] == ["kernel"]
 
 
+def test_a_bound_of_a_boot_that_did_not_come_to_its_end_hides_no_phase() -> None:
+    """Its log ends in `init`: that took so long or longer, and is in no figure."""
+    whole = in_phases("a", kernel=[900] * 4, init=[700] * 4)
+    spans = (Span(0, 900, "kernel"), Span(900, 1000, "init", {LENGTH: OR_MORE}))
+    cut = Trace("t", "c", 1000, (Track("p", "phase", "p", spans),), total_or_later=True, end_seen=False)
+    (lost,) = of_traces("a", [("a/5", cut)], until="app-ready").boots
+    assert (lost.complete, lost.bounded) == (False, ("init",))
+    some = replace(whole, boots=(*whole.boots, lost))
+    for a, b in ((some, whole), (whole, some)):
+        for boots in joined(a, b):
+            assert [q.name for q in boots.quantities() if q.kind == PHASE] == ["kernel", "init"]
+        assert "init" in [v.quantity.name for v in against(a, b).details]
+
+
 def test_phases_that_no_boot_has_both_are_in_the_order_of_boot_loaders() -> None:
     load, unpack = ("bootloader", "load", "kernel"), ("bootloader", "decompress", "kernel")
     for boots in ((load, unpack), (unpack, load)):

@@ -9,7 +9,9 @@ import pytest
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif import Prediction, predict
+from bootscope.analysis.whatif_kernel import compressors
 from bootscope.boards.profile import load_board
+from bootscope.capture import objects
 from bootscope.capture.record import Extent, RunInfo, WatchNames
 from bootscope.capture.records import Read
 from bootscope.core.errors import UserError
@@ -20,6 +22,11 @@ from .scenes import Story, evidence_of
 MS, MIB = 1_000_000, 1 << 20
 FLASH = {7: "flash0"}
 KERNEL_AT, KERNEL_BYTES = MIB, 3 * MIB
+UNPACKED_BYTES = 8_000_000
+KEPT = {
+    objects.KERNEL_SYMBOLS: f"00000000 T _text\n{UNPACKED_BYTES:08x} D _edata\n".encode(),
+    objects.KERNEL_CONFIG: b"CONFIG_KERNEL_GZIP=y\n",
+}
 LONGER = 2 * MS
 """What the CPU takes to copy."""
 
@@ -53,7 +60,7 @@ def boot(*, copies: bool, by_words: int = 0, by_bytes: int = 0) -> Story:
 
 
 def seen(story: Story, kernel_at: int = KERNEL_AT) -> Evidence:
-    return evidence_of(story.records, run(kernel_at))
+    return evidence_of(story.records, run(kernel_at), kept=KEPT)
 
 
 def predicted(evidence: Evidence, *changes: str) -> Prediction:
@@ -76,6 +83,26 @@ def test_a_faster_flash_is_read_faster_either_way() -> None:
     alone = predicted(seen(boot(copies=True)), "card=2x").saving_ns
     # What is copied takes half as long, and so do the bytes more that are read without a copy.
     assert fast == pytest.approx(alone + LONGER - (LONGER - slow) / 2, abs=10)
+
+
+UNPACKING = 30 * MS
+
+
+def test_a_smaller_kernel_that_is_not_copied_saves_nothing_of_the_copying() -> None:
+    """Half of it is in the part that is cached: neither a read byte by byte nor any of the copy is left."""
+    evidence, smaller = seen(boot(copies=True)), f"kernel-bytes=-{UNPACKED_BYTES // 2}"
+    there = seen(boot(copies=False, by_words=KERNEL_BYTES // 2)).timeline.total_ns
+    for changes in (("started-in-flash", smaller), (smaller, "started-in-flash")):
+        assert predicted(evidence, *changes).predicted_ns == there - UNPACKING // 2
+    assert predicted(evidence, smaller).saving_ns == (LONGER + UNPACKING + KERNEL_BYTES // 4 * 100) // 2
+
+
+def test_a_kernel_that_is_not_copied_takes_no_longer_to_copy_if_it_is_not_packed() -> None:
+    packed = compressors()["gzip"].packed_ppm.value
+    more = KERNEL_BYTES * 1_000_000 // packed
+    there = seen(boot(copies=False, by_words=2 * MIB, by_bytes=more - 2 * MIB)).timeline.total_ns
+    found = predicted(seen(boot(copies=True)), "started-in-flash", "compression=none")
+    assert found.predicted_ns == pytest.approx(there - UNPACKING, abs=500)
 
 
 def test_where_nothing_is_copied_from_flash_it_is_refused() -> None:

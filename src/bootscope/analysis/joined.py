@@ -40,8 +40,9 @@ def _phases(boots: SampleSet) -> list[str]:
     return [name for name in boots.phases() if name in shown]
 
 
-def _bounded(boots: SampleSet) -> list[str]:
-    return list(dict.fromkeys(name for boot in boots.boots for name in boot.bounded))
+def _bounded(boots: SampleSet) -> set[str]:
+    """The phases of which only a bound is known in some boot that is in the figures."""
+    return {name for boot in boots.complete for name in boot.bounded}
 
 
 def _begins(name: str) -> str:

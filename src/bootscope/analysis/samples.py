@@ -136,7 +136,7 @@ def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
     if trace.known_total_ns is None and trace.end_seen and trace.points:
         why = "only its earliest end is known" if trace.timed else "its log has no clock"
         return BootTimes(boot_id, {}, complete=False, why=why)
-    times = _milestones(trace)
+    times = {Quantity(MILESTONE, name): ns for name, ns in trace.known_milestones().items()}
     spans: dict[Quantity, tuple[tuple[int, int], ...]] = {}
     bounded: list[str] = []
     order: list[str] = []
@@ -147,21 +147,13 @@ def of_trace(boot_id: str, trace: Trace, until: str = "") -> BootTimes:
             for span in (span for span in track.spans if LENGTH not in span.detail):
                 phase = Quantity(PHASE, span.name)
                 times[phase] = times.get(phase, 0) + span.duration_ns
-                own = (span.start_ns - trace.other_ns, span.end_ns - trace.other_ns)
-                spans[phase] = (*spans.get(phase, ()), own)
+                spans[phase] = (*spans.get(phase, ()), (span.start_ns, span.end_ns))
     complete = not until or Quantity(MILESTONE, until) in times
     why = "" if complete else f"{until} was not reached"
     if trace.known_total_ns is not None:
         times[WHOLE] = trace.known_total_ns
     ordered = tuple(dict.fromkeys(order))
     return BootTimes(boot_id, times, complete, why, spans, tuple(bounded), order=ordered)
-
-
-def _milestones(trace: Trace) -> dict[Quantity, int]:
-    """Those of the boot itself: the system that ran before it on the same clock may have some, too."""
-    other_ns = trace.other_ns
-    known = trace.known_milestones().items()
-    return {Quantity(MILESTONE, name): ns - other_ns for name, ns in known if ns >= other_ns}
 
 
 def step_of(traces: Iterable[Trace]) -> int:

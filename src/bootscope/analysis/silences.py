@@ -60,7 +60,7 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
     since a line has only one moment. None without a log or a clock. Left out: silences of one clock step or
     less, which may be next to nothing; those before the boot's own lines, including the one that ends with
     the first of them if what came before is lost."""
-    log, way = u.log(number)
+    log, way = u.log(number, trace.other_ns)
     if not len(log) or not trace.timed or trace.running:
         return []
 
@@ -69,9 +69,8 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
 
     # If a boot ends before its log, there is no silence after its end.
     stamps = log.at_ns[: max(1, bisect_right(log.at_ns, way.inverse().at(trace.total_ns)))]
-    first = (
-        min(bisect_left(stamps, way.inverse().at(trace.begins_ns)), len(stamps) - 1) if trace.begins_ns else 0
-    )
+    begins = bisect_left(stamps, way.inverse().at(trace.begins_ns))
+    first = min(begins, len(stamps) - 1) if trace.begins_ns or trace.other_ns else 0
     last = len(stamps) - 1
     # Only the stamps are compared, since a log may have a million lines.
     gaps = zip(
@@ -84,7 +83,7 @@ def quiet(u: Understood, number: int, trace: Trace, top: int) -> list[Silence]:
         for _, at in heapq.nlargest(top, gaps)
     ]
     if not trace.begins_ns:
-        found.append(Silence(0, way.at(stamps[0]), b"(start)", said(0)))
+        found.append(Silence(0, way.at(stamps[first]), b"(start)", said(first)))
     found.append(Silence(way.at(stamps[-1]), trace.total_ns, said(last), b"(end)"))
     step_ns = u.step_ns(number)
     return _longest((s for s in found if s.duration_ns > step_ns), top)

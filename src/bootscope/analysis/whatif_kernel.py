@@ -302,7 +302,8 @@ def _read_kernel(plan: Plan, evidence: Evidence, packed: Fraction) -> None:
     plan.kernel_reads |= {
         e.index for e in evidence.events if isinstance(e, StorageCommand) and reads_kernel(e, evidence.run)
     }
-    cpu_ns = sum(end - start for start, end in reading(evidence, load, (KERNEL_IMAGE,)))
+    plan.copying.stretches = reading(evidence, load, (KERNEL_IMAGE,))
+    cpu_ns = sum(end - start for start, end in plan.copying.stretches)
     cpu_ns -= sum(c.ns for c in evidence.costs if c.index in plan.kernel_reads)
     plan.copying.ns = max(0, cpu_ns)
     plan.unpacking.ns = unpacking.cpu_ns if unpacking else 0

@@ -118,11 +118,16 @@ class PerByte:
     """What fewer bytes save; negative for more bytes."""
     share: Fraction = Fraction(1)
     """The factor by which another compression changes what is left then."""
+    stretches: list[tuple[int, int]] = field(default_factory=list)
+    """The board time that it is in, if known: what is `gone` of that saves nothing here."""
 
-    def saved_ns(self) -> int:
-        """What all changes save together: never more than there is."""
+    def saved_ns(self, gone: Gone) -> int:
+        """What all changes save together beside what is `gone`: never more than there is."""
         less_ns = min(self.ns, self.less_ns)
-        return less_ns + int((self.ns - less_ns) * (1 - self.share))
+        saved_ns = less_ns + int((self.ns - less_ns) * (1 - self.share))
+        whole_ns = sum(end - start for start, end in self.stretches)
+        gone_ns = sum(gone.inside(start, end) for start, end in self.stretches)
+        return int(saved_ns * Fraction(whole_ns - gone_ns, whole_ns)) if gone_ns else saved_ns
 
 
 @dataclass
@@ -207,7 +212,7 @@ def having(evidence: Evidence, steps: Iterable[Step], tasks: set[Task]) -> list[
 def saved_ns(evidence: Evidence, plan: Plan) -> int:
     """What a plan saves."""
     gone = Gone(plan.gone)
-    kernel_ns = plan.copying.saved_ns() + plan.unpacking.saved_ns()
+    kernel_ns = plan.copying.saved_ns(gone) + plan.unpacking.saved_ns(gone)
     rest_ns = _virtual_saved(evidence, plan, gone) + plan.counted_ns
     return _devices_saved(evidence, plan, gone) + kernel_ns + rest_ns
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from bootscope.analysis.gaps import reason
 from bootscope.artefacts.file_facts import Piece
@@ -21,6 +21,7 @@ from bootscope.loaders.console import COUNTDOWN
 from bootscope.readers.base import Boot
 from bootscope.readers.boot_end import ENDS as END_MILESTONES
 from bootscope.readers.detect import recognised
+from bootscope.readers.fit import Map
 from bootscope.readers.markers import split_line
 from bootscope.readers.source import opened
 from bootscope.readers.unpack import Budget
@@ -100,18 +101,21 @@ class _Own:
     failure: Failure | None = None
     running: bool = False
     notes: tuple[str, ...] = ()
+    way: Map = field(default_factory=Map)
+    """From the log's stamps to the clock of the boot's trace."""
 
 
 def _own(found: Understood, number: int, boot: Boot, trace: Trace | None) -> _Own:
     """The lines that belong to boot `number`, as far as a clock says."""
-    log, way = found.log(number)
+    log, way = found.log(number, trace.other_ns if trace else 0)
     if log is not boot.log or trace is None:
         return _Own()
     failed = None if trace.failure and trace.failure.after else trace.failure
     if not trace.timed:
         return _Own(failure=failed)
     back = way.inverse()
-    first = bisect_left(log.at_ns, back.at(trace.begins_ns)) if trace.begins_ns else 0
+    begins = trace.begins_ns or trace.other_ns
+    first = bisect_left(log.at_ns, back.at(trace.begins_ns)) if begins else 0
     ends = max(first + 1, bisect_right(log.at_ns, back.at(trace.total_ns)))
     told = failed or any(name in END_MILESTONES for name in trace.milestones())
     rests = ends if told else _before_rest(boot, ends)
@@ -122,7 +126,7 @@ def _own(found: Understood, number: int, boot: Boot, trace: Trace | None) -> _Ow
             *notes,
             f"the boot is taken to end before a silence of {span(gap_ns)}: what follows is left out",
         )
-    return _Own(first, rests, failed, trace.running, notes)
+    return _Own(first, rests, failed, trace.running, notes, way)
 
 
 def _before_rest(boot: Boot, ends: int) -> int:
@@ -146,7 +150,8 @@ def _before_rest(boot: Boot, ends: int) -> int:
 def _log(boot: Boot, boots: int, tool: str, own: _Own) -> BootLog:
     log = boot.log
     numbers = range(own.first, min(len(log), own.first + _MOST_LINES))
-    lines = [log_line(log.at_ns[i], log.text(i), log.kernel_ns[i], log.level[i]) for i in numbers]
+    at, kernel_ns = own.way.at, log.kernel_ns
+    lines = [log_line(at(log.at_ns[i]), log.text(i), kernel_ns[i], log.level[i]) for i in numbers]
     return BootLog(
         lines,
         boot.clock.name,
@@ -157,6 +162,7 @@ def _log(boot: Boot, boots: int, tool: str, own: _Own) -> BootLog:
         None if own.ends is None else own.ends - own.first,
         own.failure,
         own.running,
+        own.way.inverse().at(0) if boot.clock.name == "kernel" else 0,
     )
 
 

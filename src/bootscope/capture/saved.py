@@ -102,7 +102,7 @@ def padding(size_bytes: int) -> int:
 
 def checked(contents: Contents) -> Contents:
     """The same. Raises UserError for anything that :mod:`saving` never writes: other names, repeated names,
-    files of another run, impossible lengths."""
+    files of another run, results computed from a recording, impossible lengths."""
     name, count = max(Counter(f.name for f in contents.files()).items(), key=lambda i: i[1], default=("", 0))
     if count > 1:
         raise UserError(f"its list of files has {printable(name[:200])} twice")
@@ -111,10 +111,16 @@ def checked(contents: Contents) -> Contents:
             raise UserError(f"{printable(file.name[:200])} is said to have {file.size_bytes} bytes")
     wrong = [f.name for f in contents.objects if not _OBJECT_FILE.fullmatch(f.name)]
     for run in contents.runs:
-        own = f"{RUNS}/{run.run_id}/"
         if not RUN_NAME.fullmatch(run.run_id):
             raise UserError(f"'{printable(run.run_id[:200])}' is not a run id")
-        wrong += [f.name for f in run.files if not (_RUN_FILE.fullmatch(f.name) and f.name.startswith(own))]
+        wrong += [f.name for f in run.files if not _is_of(run.run_id, f.name)]
     if wrong:
         raise UserError(f"'{printable(wrong[0][:200])}' is not a file of a run")
     return contents
+
+
+def _is_of(run_id: str, name: str) -> bool:
+    """Whether a file can belong to that run. What is derived from a recording cannot: every verb would take
+    it for its own result."""
+    derived = name.rpartition("/")[2] in MADE_AGAIN
+    return bool(_RUN_FILE.fullmatch(name)) and name.startswith(f"{RUNS}/{run_id}/") and not derived

@@ -130,9 +130,10 @@ class Understood:
         clock = self.files[first.file].reading.boots[first.boot].clock
         return AT_POWER if clock.at_power else clock.zero
 
-    def log(self, number: int) -> tuple[Log, Map]:
-        """The log that describes boot `number` (from 1) best, and the map from its stamps to the trace's."""
-        return console_log(self.read, self.joined.groups[number - 1])
+    def log(self, number: int, other_ns: int = 0) -> tuple[Log, Map]:
+        """The log that describes boot `number` (from 1) best, and the map from its stamps to the clock of the
+        boot's files, or to that of a trace with this `other_ns`."""
+        return console_log(self.read, self.joined.groups[number - 1], other_ns)
 
     def step_ns(self, number: int) -> int:
         """The resolution of that log's clock, in ns."""

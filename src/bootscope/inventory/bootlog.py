@@ -25,7 +25,7 @@ _INITCALL = re.compile(r"^(?:calling |initcall |probe of |entering initcall leve
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """A line: `at_ns` on the log's clock and `kernel_ns` by the kernel's own stamp (-1 where there is none),
+    """A line: `at_ns` on the boot's clock and `kernel_ns` by the kernel's own stamp (-1 where there is none),
     `level` 0 to 7 (-1: unknown), the text without stamps, and its length in bytes on a console."""
 
     at_ns: int
@@ -40,7 +40,8 @@ class BootLog:
     """The lines of one boot. `clock` is RECORDED or one of readers.base.Clock; `stamp` is the moment of a
     line that it measures; `boots` is the number of boots in the files; `tool` is the reader's name. Steps of
     the clock are `resolution_ns` long. The boot was complete after `ends` lines, where that is known.
-    `failure` is what failed in it; with `running` the log shows a running system, not a boot.
+    `failure` is what failed in it; with `running` the log shows a running system, not a boot. If its clock is
+    the kernel's, the boot began at `begins_ns` of that.
     """
 
     lines: Sequence[LogLine]
@@ -52,6 +53,7 @@ class BootLog:
     ends: int | None = None
     failure: Failure | None = None
     running: bool = False
+    begins_ns: int = 0
 
     @cached_property
     def text(self) -> str:
@@ -109,6 +111,12 @@ class BootLog:
     def timed(self) -> bool:
         """Whether the lines have stamps of a clock other than the kernel's own."""
         return self.clock not in ("none", "kernel")
+
+    def since_begin_ns(self, line: LogLine) -> int:
+        """When a line came, in ns from the boot's beginning; -1 where it has no stamp."""
+        if self.timed:
+            return line.at_ns
+        return line.kernel_ns - self.begins_ns if line.kernel_ns >= 0 else NO_STAMP
 
     def gap_ns(self, index: int) -> int | None:
         """From a line to the next, by the kernel's clock or else by the log's; None where neither gives it.

@@ -57,7 +57,7 @@ class Boot:
         """When the boot reached its end; None if its log has no clock."""
         if not self.trace.timed:
             return None
-        return self._end[1] if self._end else self.trace.total_ns - self.trace.other_ns
+        return self._end[1] if self._end else self.trace.total_ns
 
     @property
     def known_ns(self) -> int | None:

@@ -13,6 +13,7 @@ from bootscope.readers.hits import Hit, View
 from bootscope.readers.join import Member
 from bootscope.readers.link import extent
 from bootscope.readers.markers import INIT_SEEN
+from bootscope.readers.startup_line import FINISHED_TRACK
 
 _AT_ONCE_NS = 10_000_000
 """An empty line may come before the first one that is known."""
@@ -48,13 +49,15 @@ _RECKONED = (
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A boot begins at `at_ns`; `other_ns` before it are of another system. With `running` the log shows no
-    boot. `notes` say so."""
+    """A boot begins at `at_ns` of the files' clock; `other_ns` before it are of another system. The log shows
+    no boot if it is of a `running` one. `notes` say so. The lines before line `first` of the log that tells
+    the boot best are not of the boot."""
 
     at_ns: int = 0
     other_ns: int = 0
     running: bool = False
     notes: tuple[str, ...] = ()
+    first: int = 0
 
 
 def read_until(hits: Iterable[Hit]) -> int:
@@ -79,7 +82,7 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
         )
         return Begin(late_ns, notes=(words,))
     if boot.clock.name == "kernel":
-        return _of_kernel(boot, hits)
+        return _of_kernel(view, member, hits)
     if any(hit.reckoned for hit in hits):
         return _reckoned(view, member, hits)
     if boot.clock.name == "wall" and _runs(boot, [*hits, *untimed]):
@@ -88,12 +91,24 @@ def begin(view: View, hits: Sequence[Hit], untimed: Sequence[Hit]) -> Begin:
     if first is None or first.at_ns <= _AT_ONCE_NS or not first.firsts or first.firsts[0][0] != member:
         return Begin()
     index = first.firsts[0][1]
-    if not index and member.boot and _opens(view, member, first.at_ns):
-        return Begin(first.at_ns, first.at_ns, notes=(_earlier_boots(first),))
+    at_ns = _firmware_ns(view, member, index, first.at_ns)
+    if not index:
+        own = member.boot and _opens(view, member, at_ns)
+        return Begin(at_ns, at_ns, notes=(_earlier_boots(first, at_ns),)) if own and at_ns else Begin()
     buffered = view.files[member.file].reader in BUFFERED and first.marker.name == "kernel-entry"
     if not (buffered or _stopped(boot, index)):
         return Begin()
-    return Begin(first.at_ns, first.at_ns, notes=(_before(index, first),))
+    return Begin(at_ns, at_ns, notes=(_before(index, first, at_ns),), first=index)
+
+
+def _firmware_ns(view: View, member: Member, index: int, at_ns: int) -> int:
+    """When a boot began whose first line, line `index` of a log, came at `at_ns`: then, or before if systemd
+    tells of firmware that ran after the line before."""
+    boot, way = view.boot(member), view.map(member)
+    tracks = (track for track in boot.tracks if track.ident == FINISHED_TRACK)
+    begins = min((way.at(track.spans[0].start_ns) for track in tracks if track.spans), default=at_ns)
+    since_ns = way.at(boot.log.at_ns[index - 1]) if index else 0
+    return begins if since_ns <= begins < at_ns else at_ns
 
 
 def _opens(view: View, member: Member, at_ns: int) -> bool:
@@ -119,20 +134,22 @@ def _reckoned(view: View, member: Member, hits: Sequence[Hit]) -> Begin:
     heard_ns = max(0, way.at(log.at_ns[index]))
     if first.at_ns <= _AT_ONCE_NS or not index:
         return Begin(heard_ns, notes=(_RECKONED,))
-    return Begin(heard_ns, first.at_ns, notes=(_before(index, first), _RECKONED))
+    notes = (_before(index, first, first.at_ns), _RECKONED)
+    return Begin(heard_ns, first.at_ns, notes=notes, first=index)
 
 
-def _before(index: int, first: Hit) -> str:
+def _before(index: int, first: Hit, at_ns: int) -> str:
     return (
         f"{index:,} lines before '{first.marker.name}' are of the system that ran before, up to "
-        f"{seconds(first.at_ns)} s: not part of this boot"
+        f"{seconds(at_ns)} s of the file's clock: not part of this boot"
     )
 
 
-def _earlier_boots(first: Hit) -> str:
+def _earlier_boots(first: Hit, at_ns: int) -> str:
+    what = f" with '{first.marker.name}'" if at_ns == first.at_ns else ""
     return (
-        f"this boot begins with '{first.marker.name}' at {seconds(first.at_ns)} s; earlier boots of the file "
-        "came before: not part of this boot"
+        f"this boot begins{what} at {seconds(at_ns)} s of the file's clock; "
+        "earlier boots of the file came before: not part of this boot"
     )
 
 
@@ -147,16 +164,18 @@ def _first_stamp(boot: Boot) -> int:
     return boot.log.at_ns[first] if first >= 0 else -1
 
 
-def _of_kernel(boot: Boot, hits: Sequence[Hit]) -> Begin:
+def _of_kernel(view: View, member: Member, hits: Sequence[Hit]) -> Begin:
     """Of a log with the kernel's own stamps: its head may be lost."""
     names = {hit.marker.name for hit in hits}
-    at_ns = max(0, _first_stamp(boot))
-    if at_ns in _COUNTER_BEGINS_NS and "kernel-entry" in names:
-        words = f"the clock of this kernel begins at {seconds(at_ns)} s, 300 s before its counter is full"
-        return Begin(at_ns, at_ns, notes=(words,))
-    if at_ns <= _AT_ONCE_NS or "kernel-entry" in names:
+    stamp_ns = max(0, _first_stamp(view.boot(member)))
+    at_ns = view.map(member).at(stamp_ns)
+    if stamp_ns in _COUNTER_BEGINS_NS and "kernel-entry" in names:
+        words = f"the clock of this kernel begins at {seconds(stamp_ns)} s, 300 s before its counter is full"
+        own = member == view.members[0]
+        return Begin(at_ns, at_ns, notes=(words,)) if own else Begin(notes=(words,))
+    if stamp_ns <= _AT_ONCE_NS or "kernel-entry" in names:
         return Begin()
-    lost = f"the head of this log is lost: its first line is of {seconds(at_ns)} s of the kernel's clock"
-    if at_ns > (_NO_INIT_NS if names.isdisjoint(_INITS) else _BOOT_NS):
+    lost = f"the head of this log is lost: its first line is of {seconds(stamp_ns)} s of the kernel's clock"
+    if stamp_ns > (_NO_INIT_NS if names.isdisjoint(_INITS) else _BOOT_NS):
         return Begin(at_ns, running=True, notes=(f"{lost}; it shows a system that runs, and no boot",))
     return Begin(at_ns, notes=(f"{lost}; what came before is not known",))

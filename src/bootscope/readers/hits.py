@@ -57,7 +57,8 @@ class Hit:
 
 
 class View:
-    """A group's boots with the way from their clocks to that of the trace, which never goes below 0."""
+    """A group's boots with the way from their clocks to that of the trace, which never goes below 0 except
+    for what came before the boot (:meth:`count_from`)."""
 
     def __init__(self, files: Sequence[File], group: Group) -> None:
         self.files = files
@@ -69,6 +70,11 @@ class View:
         self.shift_ns = first_ns if calendar else min(0, first_ns)
         self.total_ns = max(0, max(e[1] for e in ends) - self.shift_ns)
         self._delays: dict[tuple[int, int], Delay] = {}
+
+    def count_from(self, ns: int) -> None:
+        """Moves the 0 of the trace's clock to `ns` of it."""
+        self.shift_ns += ns
+        self.total_ns = max(0, self.total_ns - ns)
 
     def boot(self, member: Member) -> Boot:
         """What a member's file told of this boot."""

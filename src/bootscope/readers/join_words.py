@@ -59,14 +59,19 @@ def refusal_words(files: Sequence[File], found: Refusal) -> str:
     return f"{boot_name(files, found.b)} and {boot_name(files, found.a)} are not joined: {found.why}"
 
 
-def clock_words(files: Sequence[File], group: Group, rebased: bool) -> str:
-    """The clock of a joined boot: whose it is and where its zero lies."""
+def clock_words(files: Sequence[File], group: Group, rebased: bool, other_ns: int = 0) -> str:
+    """The clock of a joined boot: whose it is and where 0 lies: at the clock's own 0, or at the boot's
+    beginning, which is `other_ns` on that clock."""
     first = group.members[0]
     clock = files[first.file].reading.boots[first.boot].clock
     if clock.name == "none":
         return f"no clock: durations only, of {boot_name(files, (first.file, first.boot))}"
     zero = "the first thing seen" if rebased else clock.zero
-    return f"{clock.name} clock of {boot_name(files, (first.file, first.boot))}, 0 is {printable(zero)}"
+    whose = f"{clock.name} clock of {boot_name(files, (first.file, first.boot))}"
+    if other_ns:
+        after = f"{_seconds(other_ns)[1:]} s after the clock's 0: {printable(zero)}"
+        return f"{whose}, 0 is this boot's beginning, {after}"
+    return f"{whose}, 0 is {printable(zero)}"
 
 
 def stamp_words(clock: Clock) -> str:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import msgspec
 
 from bootscope.readers import boot_begin
@@ -47,8 +49,9 @@ def milestones(view: View, hits: list[Hit], every: bool) -> list[Point]:
     return [*first.values(), *others]
 
 
-def lines_of(view: View) -> list[Point]:
-    """Every line of every log once: what another log has too is taken from the first."""
+def lines_of(view: View, first: int = 0) -> list[Point]:
+    """Every line of every log once: what another log has too is taken from the first. Of the log that tells
+    the boot best, those from line `first` on."""
     points: list[Point] = []
     known: set[str] = set()
     logs = [m for m in view.members if len(view.boot(m).log)]
@@ -57,7 +60,7 @@ def lines_of(view: View) -> list[Point]:
         error_ns = member.error_ns + max(0, boot.clock.resolution_ns)
         steady = way == Map()
         own: set[str] = set()
-        for at_ns, text in boot.log:
+        for at_ns, text in islice(boot.log, first if member == logs[0] else 0, None):
             if len(logs) > 1:
                 words = split_line(text)[1]
                 if words in known:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from bootscope.timeline.trace import (
     NOT_KNOWN,
     OR_LESS,
     OR_MORE,
+    Point,
     Span,
     Table,
     Trace,
@@ -70,28 +72,30 @@ def trace_of(
     view = View(files, group)
     own = tuple(extra)
     hits, untimed = systemd_account.applied(view, *find_hits(view, [*MARKERS, *own]))
+    begin = boot_begin.begin(view, hits, untimed)
+    clock = clock_words(files, group, view.shift_ns != 0, begin.other_ns)
+    if begin.other_ns:
+        view.count_from(begin.other_ns)
+        hits = [replace(hit, at_ns=hit.at_ns - begin.other_ns) for hit in hits]
     end = _ended(view, hits, untimed, frozenset(marker.name for marker in own))
     view.total_ns = end.at_ns
-    begin = boot_begin.begin(view, hits, untimed)
-    points = milestones(view, hits, tracks)
-    if lines:
-        points += lines_of(view)
+    points = milestones(view, hits, tracks) + (lines_of(view, begin.first) if lines else [])
     phases = tuple(_phases(hits, view, begin, end))
     failed = end.failure
     if failed and failed.at_ns is not None:
         failed = replace(failed, phase=_phase_at(phases, failed.at_ns))
     return Trace(
         title=", ".join(boot_name(files, (m.file, m.boot)) for m in view.members),
-        clock=clock_words(files, group, view.shift_ns != 0),
+        clock=clock,
         total_ns=end.at_ns,
         total_or_later=end.earliest,
         end_seen=end.seen,
         failure=failed,
-        begins_ns=begin.at_ns,
+        begins_ns=max(0, begin.at_ns - begin.other_ns),
         other_ns=begin.other_ns,
         running=begin.running,
-        tracks=(*phases, *_tracks(view, tracks)),
-        points=tuple(sorted(points, key=attrgetter("at_ns"))),
+        tracks=(*phases, *_tracks(view, tracks, begin)),
+        points=tuple(_from_begin(sorted(points, key=attrgetter("at_ns")), begin)),
         stacks=tuple(s for m in view.members for s in view.boot(m).stacks),
         tables=(*_untimed(untimed), *_tables(view)),
         notes=(*_notes(files, joined, group), *begin.notes, *_silences(phases), *end.notes),
@@ -127,6 +131,8 @@ def _ended(view: View, hits: list[Hit], untimed: list[Hit], own: frozenset[str])
     name = boot_end.told({name: hit.at_ns for name, hit in known.items()}, own)
     init = known.get("init") or known.get("kernel-done") or known.get(INIT_SEEN) or known.get("kernel-entry")
     failed = failure(view, (*hits, *untimed), known[name] if name else None)
+    if failed and failed.at_ns is not None and failed.at_ns < 0:
+        failed = None  # it was the system before that failed
     if failed and failed.ends:
         end_ns = view.total_ns if failed.at_ns is None else min(failed.at_ns, view.total_ns)
         words = (failed_words(end_ns, view.total_ns),) if end_ns < view.total_ns else ()
@@ -148,9 +154,11 @@ def _before_long_silence(view: View, member: Member, first: int) -> int | None:
     return None if last is None else view.map(member).at(boot.log.at_ns[last])
 
 
-def console_log(files: Sequence[File], group: Group) -> tuple[Log, Map]:
-    """The log that tells this boot best, and the way from its stamps to the trace's clock."""
+def console_log(files: Sequence[File], group: Group, other_ns: int) -> tuple[Log, Map]:
+    """The log that tells this boot best, and the way from its stamps to the clock of its trace, which has
+    this `other_ns`."""
     view = View(files, group)
+    view.count_from(other_ns)
     member = view.console()
     return (view.boot(member).log, view.map(member)) if member else (Log(), Map())
 
@@ -194,7 +202,7 @@ def _phases(hits: list[Hit], view: View, begin: boot_begin.Begin, end: _End) -> 
         return
     if starts[0][0] <= _AT_ONCE_NS:
         starts[0] = (0, *starts[0][1:])
-    elif not begin.at_ns:
+    elif begin.at_ns == begin.other_ns:
         starts.insert(0, (0, BEFORE, None))
     ends = [*starts[1:], (max(end.at_ns, starts[-1][0]), "", end)]
     spans = (
@@ -267,9 +275,14 @@ def _bounded(span: Span, kernel: Hit, view: View) -> Span:
     return msgspec.structs.replace(span, detail={**span.detail, **found.detail})
 
 
-def _tracks(view: View, every: bool) -> Iterator[Track]:
+def _from_begin(points: list[Point], begin: boot_begin.Begin) -> list[Point]:
+    """Points in order of time, without those of the system that ran before the boot."""
+    return points[bisect_left(points, 0, key=attrgetter("at_ns")) :] if begin.other_ns else points
+
+
+def _tracks(view: View, every: bool, begin: boot_begin.Begin) -> Iterator[Track]:
     """The tracks of all files, those of phases or `every` one; where two files use the same id, the later
-    one's get the file's number."""
+    one's get the file's number. What came before the boot is left out."""
     taken = {PHASES_TRACK}
     for member in view.members:
         way = view.map(member)
@@ -278,10 +291,21 @@ def _tracks(view: View, every: bool) -> Iterator[Track]:
         prefix = f"{member.file + 1}." if clash else ""
         for track in (t for t in tracks if every or t.kind == "phase"):
             spans = track.spans if way == Map() else tuple(map(way.span, track.spans))
+            if begin.other_ns and not (spans := tuple(_since_begin(spans))):
+                continue
             title = f"{track.title} ({printable(view.files[member.file].name)})" if clash else track.title
             parent = prefix + track.parent if track.parent else ""
             yield replace(track, ident=prefix + track.ident, spans=spans, title=title, parent=parent)
         taken |= {prefix + t.ident for t in tracks}
+
+
+def _since_begin(spans: Iterable[Span]) -> Iterator[Span]:
+    """What spans have of the time from 0 on."""
+    for span in spans:
+        if span.start_ns >= 0:
+            yield span
+        elif span.end_ns > 0:
+            yield msgspec.structs.replace(span, start_ns=0)
 
 
 def _tables(view: View) -> tuple[Table, ...]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of runs with the time of each, which is computed once and stored beside the recording.
 
-runs/RUN/figure.json    the figures for the list; computed again by another program, or when boots were added
+runs/RUN/figure.json    the figures for the list; computed again by another program, when boots were added,
+                        and in a copy of the run, whose figures somebody else may have written
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     `exact` boots are the same to the nanosecond. `milestones`: name -> median, lowest and highest time of
     those boots that reached it, in ns from the same zero; `phases`: the same for their lengths. `complete` is
-    how many boots were complete at the time of computing, `made_by` a hash of the program and of the run's
-    description.
+    how many boots were complete at the time of computing, `made_by` a hash of the program and of this copy of
+    the run's description.
     """
 
     what: str
@@ -109,13 +110,20 @@ def kept_figure(store: Store, run: Summary) -> Figure | None:
 
 
 def _made_by(run: Path) -> str:
-    """A hash of the program and of the run's description, which may get milestones; empty if unknown."""
+    """A hash of the program and of the run's description, which may get milestones, with the moment in which
+    the file system says that this file came to be: a copy has another one, whoever made it. Empty if unknown.
+    """
     described = [run / name for name in (RUN, MEASURED, IMPORT) if (run / name).exists()]
     program = program_id()
     with contextlib.suppress(OSError):
-        texts = [path.read_bytes() for path in described]
-        return hashlib.sha256(b"".join([program, *texts])).hexdigest() if program else ""
+        parts = [part for path in described for part in (path.read_bytes(), _moment(path))]
+        return hashlib.sha256(b"".join([program, *parts])).hexdigest() if program else ""
     return ""
+
+
+def _moment(path: Path) -> bytes:
+    # Unlike the time of a file's content, nobody can set this one.
+    return str(path.stat().st_ctime_ns).encode()
 
 
 def _made(store: Store, run: Summary, made_by: str) -> Figure | None:

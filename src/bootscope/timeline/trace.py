@@ -118,8 +118,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Trace:
-    """One boot on one clock. `clock` says in words what that clock is and where its zero is; the boot took
-    `total_ns`. `sampled` are the samples of its `stacks` in order of time, if known."""
+    """One boot on one clock. `clock` says in words what that clock is and where its zero is: nothing of the
+    boot is before it. It took `total_ns`; `sampled` are the samples of its `stacks` in order of time, if
+    known."""
 
     title: str
     clock: str
@@ -140,9 +141,9 @@ class Trace:
     bounds: tuple[str, ...] = ()
     """The `notes` that say which lines are the boot's."""
     begins_ns: int = 0
-    """Before this, nothing is known, or only output of another system: no silence and no phase."""
+    """Before this, nothing is known: no silence and no phase."""
     other_ns: int = 0
-    """The part of `total_ns` of the system that ran before."""
+    """Where the 0 of the trace lies on the clock of its files, if another system ran before on that."""
     running: bool = False
     """The log begins long after its boot: it shows a running system."""
 
@@ -157,17 +158,17 @@ class Trace:
     @property
     def timed(self) -> bool:
         """Whether anything in it has a time: a log without a clock has only an order."""
-        return self.total_ns > 0
+        return self.total_ns > 0 or self.other_ns > 0
 
     @property
     def known_total_ns(self) -> int | None:
         """How long the boot took; None if unknown, or if only a minimum is known."""
-        return self.total_ns - self.other_ns if self.timed and not self.total_or_later else None
+        return self.total_ns if self.timed and not self.total_or_later else None
 
     def took(self, seconds: Callable[[int], str]) -> str:
         """How long the boot took, for people: ``3.2 s``, ``≥ 3.2 s``, ``no clock``; `seconds` formats ns."""
         least = "≥ " if self.total_or_later else ""
-        return f"{least}{seconds(self.total_ns - self.other_ns)} s" if self.timed else "no clock"
+        return f"{least}{seconds(self.total_ns)} s" if self.timed else "no clock"
 
     def known_milestones(self) -> dict[str, int]:
         """:meth:`milestones` without those whose time is only a minimum."""

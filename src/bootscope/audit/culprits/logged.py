@@ -40,7 +40,7 @@ def _by_the_line(known: Inventory, log: BootLog) -> Iterator[Culprit]:
         ("boot loaders' messages", log.loader_lines, SILENT),
     ):
         if lines:
-            yield _printed(known, who, lines, known.line_ns(total_bytes(lines)), cure)
+            yield _printed(known, log, who, lines, known.line_ns(total_bytes(lines)), cure)
 
 
 def _by_the_kernel(known: Inventory, log: BootLog) -> Iterator[Culprit]:
@@ -56,12 +56,14 @@ def _by_the_kernel(known: Inventory, log: BootLog) -> Iterator[Culprit]:
     early = any("bootconsole" in line.text for line in lines[:here])
     at_once_ns = 0 if early else min(max(gaps[max(0, here - 1)], gaps[here]), sum(waits[:here]))
     cost_ns = at_once_ns + sum(map(min, gaps[here * (not early) :], waits[here * (not early) :]))
-    yield _printed(known, KERNELS, lines, min(cost_ns, sum(waits)), QUIET)
+    yield _printed(known, log, KERNELS, lines, min(cost_ns, sum(waits)), QUIET)
 
 
-def _printed(known: Inventory, who: str, lines: Sequence[LogLine], cost_ns: int, cure: Cure) -> Culprit:
+def _printed(
+    known: Inventory, log: BootLog, who: str, lines: Sequence[LogLine], cost_ns: int, cure: Cure
+) -> Culprit:
     baud, why = known.baud
-    first, last = ((n.at_ns if known.log and known.log.timed else n.kernel_ns) for n in (lines[0], lines[-1]))
+    first, last = (log.since_begin_ns(line) for line in (lines[0], lines[-1]))
     return Culprit(
         kind="printed",
         what=f"{len(lines)} {who}, {size(total_bytes(lines))}, over the serial line",

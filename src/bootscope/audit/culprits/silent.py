@@ -170,8 +170,7 @@ def _words(why: Reason) -> str:
 
 
 def _start_ns(log: BootLog, gap: _Gap) -> int:
-    line = log.lines[gap.first]
-    return line.at_ns if log.timed else max(0, line.kernel_ns)
+    return max(0, log.since_begin_ns(log.lines[gap.first]))
 
 
 def _where(log: BootLog, gap: _Gap) -> str:

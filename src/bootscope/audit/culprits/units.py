@@ -13,7 +13,7 @@ from bootscope.analysis.nesting import nested
 from bootscope.audit.culprits.model import Culprit, Cure
 from bootscope.audit.culprits.starting import Starting
 from bootscope.core.text import listed
-from bootscope.inventory.bootlog import BootLog, LogLine
+from bootscope.inventory.bootlog import BootLog
 from bootscope.readers.systemd_units import BLAME_TITLE
 from bootscope.timeline.trace import Trace
 
@@ -110,13 +110,9 @@ def _for_random(log: BootLog, crng: int, waited: Sequence[tuple[int, int, str]])
 def _stretch(log: BootLog, first: int, last: int) -> tuple[int, int]:
     """The time from a line to a later one. Without a stamp, that of the last line before the first, or of the
     next line after the second."""
-    start_ns = next((ns for i in range(first, -1, -1) if (ns := _at(log, log.lines[i])) >= 0), 0)
-    after = (ns for line in log.lines[last:] if (ns := _at(log, line)) >= 0)
+    start_ns = next((ns for i in range(first, -1, -1) if (ns := log.since_begin_ns(log.lines[i])) >= 0), 0)
+    after = (ns for line in log.lines[last:] if (ns := log.since_begin_ns(line)) >= 0)
     return start_ns, max(start_ns, next(after, start_ns))
-
-
-def _at(log: BootLog, line: LogLine) -> int:
-    return line.at_ns if log.timed else line.kernel_ns
 
 
 def _culprit(
