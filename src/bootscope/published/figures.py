@@ -82,8 +82,8 @@ def published(figure: Figure, base: Figure | None, less: float = 0, alone: float
 def counterpart(figure: Figure, others: list[Figure]) -> Figure | None:
     """The figure among those of another row that measures the same thing on the same board.
 
-    For a change, it is the value on the same page that the change is of: "it saves 10 ms on the same board and
-    kernel", below a table.
+    For a change, it is the value on the same page that the change is of: "it saves 10 ms on the same board
+    and kernel", below a table.
     """
     if is_change(figure):
         page = (figure.seed, figure.board, figure.slide_section)
