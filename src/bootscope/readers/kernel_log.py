@@ -19,6 +19,7 @@ from bootscope.readers.early_kernel import CLOCK_BEGINS
 from bootscope.readers.initcalls import Calls
 from bootscope.readers.lines import decode
 from bootscope.readers.stamp_forms import Columns
+from bootscope.readers.ubi_attach import UbiAttach
 from bootscope.timeline.kernel_lines import FREED, INIT, OTHER_TASK
 from bootscope.timeline.trace import Point
 
@@ -83,6 +84,7 @@ class _When:
 @dataclass
 class _Findings:
     calls: Calls
+    ubi: UbiAttach = field(default_factory=UbiAttach)
     facts: dict[str, str] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
 
@@ -97,7 +99,7 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
     first = bisect_left(found.notable, part.first)
     last = bisect_left(found.notable, part.end)
     kernel_stamps = found.at_ns if own_clock else found.kernel_ns
-    takers, blob = findings.calls.takers, found.blob
+    takers, blob = {**findings.calls.takers, **findings.ubi.takers}, found.blob
     rows = _notable(found, range(first, last), kernel_stamps, way)
     for index, offset, byte, kernel_ns, at_ns in chain.from_iterable(rows):
         take = takers.get(byte) if kernel_ns >= 0 else None
@@ -105,8 +107,8 @@ def describe(boot: Boot, found: Columns, part: Part, own_clock: bool) -> None:
             when = _when(boot.log, index - part.first, way, kernel_ns, at_ns)
             late = bool(_OTHER_TASK.search(blob, found.starts[index], offset))
             _take(findings, blob, offset, None if late else when)
-    boot.tracks += findings.calls.tracks()
-    boot.points += findings.points + findings.calls.open_calls()
+    boot.tracks += findings.calls.tracks() + findings.ubi.tracks()
+    boot.points += findings.points + findings.calls.open_calls() + findings.ubi.open()
     boot.points += islice(_pending(found, part, way, boot.log, kernel_stamps), _PENDING_MOST)
     boot.tracks += startup_line.phases(boot)
     boot.facts.update(findings.facts)

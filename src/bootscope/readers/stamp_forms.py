@@ -17,6 +17,7 @@ from bootscope.readers.base import FIRST_BYTE, KERNEL, NO_STAMP, Clock
 from bootscope.readers.line_blocks import blocks
 from bootscope.readers.lines import Lines, Memo
 from bootscope.readers.months import MONTHS
+from bootscope.readers.ubi_attach import NOTED as UBI
 from bootscope.timeline.kernel_lines import CALLER
 
 NS = 1_000_000_000
@@ -39,7 +40,7 @@ _CALLER = CALLER.encode()
 _NOTED = (
     rb"(?:calling  |initcall |probe of |entering initcall level|Run /|Freeing unused |Freeing init |"
     rb"VFS: Mounted |Linux version |Booting Linux on |Kernel command line: |OF: fdt: Machine model: |"
-    rb"Machine model: |Starting kernel |" + ANY.encode() + rb")"
+    rb"Machine model: |Starting kernel |" + UBI + rb"|" + ANY.encode() + rb")"
 )
 _NOTABLE = rb"(" + _NOTED + rb")?"
 _WORDS_OF_LINE = re.compile(_CALLER + rb"(?:(" + _NOTED + rb"[^\n]*)|[^\n]*)\n")
