@@ -8,17 +8,11 @@
 #include <sys/resource.h>
 
 #include "buf.h"
+#include "log.h"
 #include "netlink.h"
 #include "options.h"
 #include "perf.h"
 #include "tasks.h"
-
-/* A file of /proc that is kept open, and what it said. */
-struct log {
-	int fd;
-	uint64_t due_ns; /* when to read it again */
-	struct buf text;
-};
 
 struct collector {
 	const struct options *options;

@@ -18,6 +18,7 @@
 #include "klog.h"
 #include "proc.h"
 #include "write.h"
+#include "write_header.h"
 
 enum { STACK = 128 * 1024, COMMAND_LINE = 4096, EARLY_BYTES = 20 * 1024, USAGE = 2, FAILED = 3 };
 

@@ -11,6 +11,8 @@
 #include "buf.h"
 #include "tasks.h"
 
+#define CENTISECOND_NS 10000000 /* the kernel's unit of time in most of /proc */
+
 struct proc_stat {
 	uint32_t pid, ppid;
 	uint64_t start_ns;

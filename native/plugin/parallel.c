@@ -4,36 +4,10 @@
 #include "cpus.h"
 #include "qemu_api.h"
 #include "qemu_clock.h"
-
-/*
- * A CPU that waits for another one looks again after a part of the time that it has waited, within these
- * limits; it has LOOK_NS at least to look and give up its turn again.
- */
-#define STEP_PART 8
-#define LEAST_STEP_NS 100
-#define MOST_STEP_NS 10000
-#define LOOK_NS 200
-
-/* How long a CPU's turn may last while all others sleep. */
-#define ALONE_NS 1000000
-
-struct cpu {
-	int64_t at_ns;	  /* its time, as of the last look at QEMU's instruction count */
-	int64_t sleep_ns; /* when it fell asleep */
-	int64_t look_ns;  /* how long it took to look, while it waits for another one */
-	int64_t stepped_ns; /* how far it has moved on while it waited, and nobody has asked since */
-	int64_t wait_ns;  /* when it began to wait */
-	int64_t turn_ns;  /* when its turn began */
-	bool asleep;
-	bool dozes;	   /* its last instruction puts it to sleep, unless there is something to do */
-	bool yields;	   /* its last instruction ended its turn */
-	bool waits;	   /* its last turn ended so: it looks again when it is that far */
-	bool woken;	   /* and has not had a turn since */
-	bool woken_by_main; /* likewise, by the thread that has no CPUs */
-};
+#include "waits.h"
 
 static struct {
-	struct cpu cpu[BS_MAX_CPUS];
+	struct bs_cpu_time cpu[BS_MAX_CPUS];
 	unsigned int number, awake;
 	unsigned int turn; /* whose instructions are counted */
 	bool on;	   /* the turn goes on, as far as is known */
@@ -68,7 +42,7 @@ static bool is_idle(unsigned int cpu)
 	return (par.cpu[cpu].dozes && !cpu_has_work(qemu_cpu)) || cpu_thread_is_idle(qemu_cpu);
 }
 
-static void fall_asleep(struct cpu *c)
+static void fall_asleep(struct bs_cpu_time *c)
 {
 	if (c->asleep)
 		return;
@@ -89,7 +63,7 @@ static int64_t last_sleep_ns(void)
 	return last;
 }
 
-static void wake(struct cpu *c, int64_t at_ns)
+static void wake(struct bs_cpu_time *c, int64_t at_ns)
 {
 	if (!c->asleep)
 		return;
@@ -106,45 +80,14 @@ static void wake(struct cpu *c, int64_t at_ns)
 	}
 }
 
-/* Whether another CPU that is awake has not come as far as this turn of it began. */
-static bool is_ahead(const struct cpu *c)
-{
-	for (unsigned int i = 0; i < par.number; i++)
-		if (!par.cpu[i].asleep && par.cpu[i].at_ns < c->turn_ns)
-			return true;
-	return false;
-}
-
-/* A CPU has looked, and waits on. Where it is ahead of others, they have to go on before it looks again. */
-static void step(struct cpu *c)
-{
-	int64_t look_ns = c->at_ns - c->turn_ns;
-
-	/* A loop takes as long every time; who has done something else in between waits anew. */
-	if (!c->waits || look_ns != c->look_ns)
-		c->wait_ns = c->at_ns;
-	c->look_ns = look_ns;
-	int64_t step_ns = (c->at_ns - c->wait_ns) / STEP_PART;
-	if (step_ns < LEAST_STEP_NS)
-		step_ns = LEAST_STEP_NS;
-	if (step_ns > MOST_STEP_NS)
-		step_ns = MOST_STEP_NS;
-	if (is_ahead(c))
-		step_ns = 0;
-	c->turn_ns = c->at_ns += step_ns;
-	c->stepped_ns += step_ns;
-	c->yields = false;
-	c->waits = true;
-}
-
 /* Between turns: what came of the last one. Does nothing the second time. */
 static void look_back(void)
 {
-	struct cpu *c = &par.cpu[par.turn];
+	struct bs_cpu_time *c = &par.cpu[par.turn];
 
 	count_up();
 	if (c->yields)
-		step(c);
+		bs_waits_step(par.cpu, par.number, c);
 	else if (par.on)
 		c->waits = false;
 	par.on = false;
@@ -168,47 +111,9 @@ static void raise_past(void)
 		par.past_ns = first;
 }
 
-/* When a CPU has last done something that others may see. */
-static int64_t acted_ns(const struct cpu *c)
-{
-	if (c->asleep)
-		return c->sleep_ns;
-	return c->waits ? c->wait_ns : c->at_ns;
-}
-
-/*
- * How far a CPU may go: a quantum from where the last of those that work is, and until the next time that one
- * looks that waits. A CPU that waits itself sees what others have stored by now, so it is as late as they were.
- */
-static void meet_others(struct cpu *c)
-{
-	int64_t last_ns = c->at_ns;
-
-	par.limit_ns = c->at_ns + ALONE_NS;
-	for (unsigned int i = 0; i < par.number; i++) {
-		const struct cpu *other = &par.cpu[i];
-
-		if (other == c)
-			continue;
-		if (c->waits && acted_ns(other) > c->at_ns) {
-			c->stepped_ns += acted_ns(other) - c->at_ns;
-			c->at_ns = acted_ns(other);
-		}
-		if (other->asleep)
-			continue;
-		if (other->at_ns < last_ns)
-			last_ns = other->at_ns;
-		int64_t until_ns = other->waits ? other->at_ns : last_ns + par.quantum_ns;
-		if (until_ns < par.limit_ns)
-			par.limit_ns = until_ns;
-	}
-	if (c->waits && par.limit_ns < c->at_ns + LOOK_NS)
-		par.limit_ns = c->at_ns + LOOK_NS;
-}
-
 static void begin_turn(unsigned int cpu)
 {
-	struct cpu *c = &par.cpu[cpu];
+	struct bs_cpu_time *c = &par.cpu[cpu];
 
 	look_back();
 	if (is_idle(cpu)) {
@@ -225,7 +130,7 @@ static void begin_turn(unsigned int cpu)
 	if (c->asleep)
 		return;
 	par.on = true;
-	meet_others(c);
+	par.limit_ns = bs_waits_limit(par.cpu, par.number, c, par.quantum_ns);
 	c->turn_ns = c->at_ns;
 	par.begins(c->at_ns);
 }
@@ -264,7 +169,7 @@ static bool all_rest(void)
 static void on_interrupt(enum bs_moment moment, void *qemu_cpu, int mask, void (*raise)(void *cpu, int mask))
 {
 	unsigned int cpu = bs_cpu_number(qemu_cpu);
-	struct cpu *c = &par.cpu[cpu];
+	struct bs_cpu_time *c = &par.cpu[cpu];
 
 	if (moment == BS_OTHER_THREAD && !all_rest()) {
 		raise(qemu_cpu, mask);
@@ -294,7 +199,7 @@ bool bs_parallel_start(int64_t tick_ns, int64_t quantum_ns)
 	par.warped_ns = bs_qemu_warped_ns();
 	par.told_ns = par.past_ns - par.warped_ns;
 	for (unsigned int i = 0; i < par.number; i++)
-		par.cpu[i] = (struct cpu){.at_ns = par.past_ns, .sleep_ns = par.past_ns, .asleep = true};
+		par.cpu[i] = (struct bs_cpu_time){.at_ns = par.past_ns, .sleep_ns = par.past_ns, .asleep = true};
 	return bs_qemu_clock_replace("the clock of several CPUs", "with one CPU", read_clock, on_interrupt);
 }
 
@@ -337,7 +242,7 @@ void bs_parallel_runs_on(void)
 
 bool bs_parallel_slept(struct bs_slept *slept)
 {
-	struct cpu *c = &par.cpu[par.turn];
+	struct bs_cpu_time *c = &par.cpu[par.turn];
 
 	if (par.rest.over) {
 		*slept = (struct bs_slept){true, par.rest.sleep_ns, par.rest.wake_ns};

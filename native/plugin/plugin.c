@@ -19,17 +19,17 @@
 #include "cpus.h"
 #include "devices.h"
 #include "flash.h"
-#include "frame.h"
 #include "hooks.h"
-#include "light.h"
 #include "opcode.h"
 #include "pause.h"
+#include "place.h"
 #include "ports.h"
 #include "qemu_api.h"
 #include "record.h"
 #include "registers.h"
 #include "returns.h"
 #include "run.h"
+#include "screen.h"
 #include "timing.h"
 #include "turns.h"
 #include "usage.h"
@@ -39,39 +39,15 @@
 
 BS_EXPORT int qemu_plugin_version = BS_PLUGIN_API_VERSION;
 
-/* Where a callback stands: kept for as long as QEMU may run the block. */
-struct place {
-	uint64_t vaddr;
-	uint32_t rest; /* instructions of the block from here on */
-	struct bs_hook *hook;
-};
-
 static struct bs_watch watch;
 static uint64_t check_insns;
 static int64_t check_period_ns;
-static uint32_t frame_number;
-
-static struct place *new_place(uint64_t vaddr, size_t rest, struct bs_hook *hook)
-{
-	static struct place *block;
-	static size_t left;
-
-	if (!left) {
-		left = 4096;
-		block = calloc(left, sizeof(*block));
-		if (!block)
-			abort();
-	}
-	struct place *p = &block[--left];
-	*p = (struct place){.vaddr = vaddr, .rest = (uint32_t)rest, .hook = hook};
-	return p;
-}
 
 /*
  * Where a block that begins is. Not where it was when it was translated: QEMU runs one translation for
  * all processes that have a page of a file, each at an address of its own. None of that is in segments.
  */
-static uint64_t block_pc(const struct place *at)
+static uint64_t block_pc(const struct bs_place *at)
 {
 	uint64_t pc = bs_register(watch.pc);
 
@@ -80,7 +56,7 @@ static uint64_t block_pc(const struct place *at)
 
 static void on_check_due(unsigned int vcpu, void *udata)
 {
-	const struct place *at = udata;
+	const struct bs_place *at = udata;
 	int64_t now_ns = bs_clock_now(at->rest);
 
 	(void)vcpu;
@@ -92,7 +68,7 @@ static void on_check_due(unsigned int vcpu, void *udata)
 /* A block begins, and the clock is that of a core. */
 static void on_core_block(unsigned int vcpu, void *udata)
 {
-	const struct place *at = udata;
+	const struct bs_place *at = udata;
 
 	(void)vcpu;
 	bs_core_clock_block(bs_clock_now(at->rest), check_period_ns);
@@ -107,7 +83,7 @@ static void on_core_check(unsigned int vcpu, void *udata)
 /* A block begins, on one of several CPUs. */
 static void on_block(unsigned int vcpu, void *udata)
 {
-	const struct place *at = udata;
+	const struct bs_place *at = udata;
 
 	(void)vcpu;
 	if (bs_turns_block(at->rest))
@@ -117,69 +93,16 @@ static void on_block(unsigned int vcpu, void *udata)
 /* A block begins, and functions are to return: perhaps to it. */
 static void on_block_returns(unsigned int vcpu, void *udata)
 {
-	const struct place *at = udata;
+	const struct bs_place *at = udata;
 
 	(void)vcpu;
 	if (bs_returns_may(at->vaddr))
 		bs_returns_block(block_pc(at), at->rest);
 }
 
-static void frame_record(enum bs_record type, int64_t now_ns, uint64_t pc, bool copied)
-{
-	struct bs_payload p = {.size = 0};
-
-	bs_put_uint(&p, watch.frame.id);
-	bs_put_uint(&p, frame_number);
-	bs_put_byte(&p, copied);
-	bs_put_uint(&p, pc);
-	bs_record(type, now_ns, &p);
-}
-
-static void on_light(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
-{
-	const struct place *at = udata;
-	struct bs_payload p = {.size = 0};
-	uint64_t offset;
-
-	(void)vcpu;
-	if (!bs_light_store(&watch.light, info, vaddr, &offset))
-		return;
-	int64_t now_ns = bs_clock_now(at->rest);
-	bs_put_uint(&p, watch.light.id);
-	bs_put_uint(&p, offset);
-	bs_put_uint(&p, at->vaddr);
-	bs_record(BS_REC_LIGHT, now_ns, &p);
-	if (watch.light.stop)
-		bs_run_end(BS_END_STOP_LIGHT, watch.light.id, now_ns);
-}
-
-static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
-{
-	const struct place *at = udata;
-	const struct bs_frame *f = &watch.frame;
-	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
-	uint64_t phys = hw ? qemu_plugin_hwaddr_phys_addr(hw) : 0;
-
-	(void)vcpu;
-	if (f->waits || phys < f->start || phys >= f->start + f->size)
-		return;
-	int64_t now_ns = bs_clock_now(at->rest);
-	enum bs_frame_news news = bs_frame_store(phys - f->start, 1u << qemu_plugin_mem_size_shift(info));
-	if (news == BS_FRAME_TOUCHED)
-		frame_record(BS_REC_TOUCH, now_ns, at->vaddr, false);
-	if (news != BS_FRAME_WHOLE)
-		return;
-	/* A mapping of a frame buffer is one piece, so its start follows from any address in it. */
-	bool copied = !frame_number && bs_frame_copy(f, vaddr - (phys - f->start));
-	frame_record(BS_REC_FRAME, now_ns, at->vaddr, copied);
-	frame_number++;
-	if (f->stop)
-		bs_run_end(BS_END_STOP_FRAME, f->id, now_ns);
-}
-
 static void on_hook(unsigned int vcpu, void *udata)
 {
-	const struct place *at = udata;
+	const struct bs_place *at = udata;
 
 	(void)vcpu;
 	bs_hook_reached(&watch, at->hook, at->vaddr, at->rest);
@@ -187,7 +110,7 @@ static void on_hook(unsigned int vcpu, void *udata)
 
 static void on_sleep(unsigned int vcpu, void *udata)
 {
-	const struct place *at = udata;
+	const struct bs_place *at = udata;
 
 	(void)vcpu;
 	if (!bs_clock_adrift())
@@ -206,15 +129,7 @@ static void add_waits(struct qemu_plugin_insn *insn, uint64_t vaddr, size_t rest
 		bs_turns_waits(insn, sleeps, !sleeps && bs_opcode_is(watch.yield, watch.n_yield, insn));
 	else if (sleeps)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_sleep, QEMU_PLUGIN_CB_NO_REGS,
-						       new_place(vaddr, rest, NULL));
-}
-
-static bool in_watched_code(uint64_t vaddr)
-{
-	for (size_t i = 0; i < watch.n_code; i++)
-		if (vaddr >= watch.code[i].start && vaddr < watch.code[i].end)
-			return true;
-	return false;
+						       bs_place_new(vaddr, rest, NULL));
 }
 
 /* Hooks at `linked`, the address that the instruction at vaddr had before its program moved. */
@@ -226,7 +141,7 @@ static void add_hooks(struct qemu_plugin_insn *insn, uint64_t vaddr, uint64_t li
 	for (size_t i = 0; i < n_hooks; i++)
 		if (linked == vaddr || hooks[i].moves)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_hook, QEMU_PLUGIN_CB_R_REGS,
-							       new_place(vaddr, rest, &hooks[i]));
+							       bs_place_new(vaddr, rest, &hooks[i]));
 }
 
 static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
@@ -239,12 +154,7 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 	add_waits(insn, vaddr, rest);
 	if (watch.n_port)
 		bs_ports_translated(&watch, insn, rest);
-	if (watch.light.used)
-		qemu_plugin_register_vcpu_mem_cb(insn, on_light, QEMU_PLUGIN_CB_NO_REGS,
-						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));
-	if (watch.frame.used && in_watched_code(vaddr))
-		qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS,
-						 QEMU_PLUGIN_MEM_W, new_place(vaddr, rest, NULL));
+	bs_screen_translated(insn, vaddr, rest);
 	if (watch.flash.io)
 		bs_flash_translated(insn, rest);
 	if (rest == 1)
@@ -252,7 +162,7 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 						 QEMU_PLUGIN_MEM_RW, &watch);
 }
 
-static void count_block(struct qemu_plugin_tb *tb, struct place *begin, size_t n)
+static void count_block(struct qemu_plugin_tb *tb, struct bs_place *begin, size_t n)
 {
 	if (!bs_cpus_one()) {
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_R_REGS, begin);
@@ -271,7 +181,7 @@ static void count_block(struct qemu_plugin_tb *tb, struct place *begin, size_t n
 						  QEMU_PLUGIN_COND_GE, bs_clock_counter(), check_insns, begin);
 }
 
-static void see_returns(struct qemu_plugin_tb *tb, struct place *begin)
+static void see_returns(struct qemu_plugin_tb *tb, struct bs_place *begin)
 {
 	if (bs_cpus_one())
 		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block_returns, QEMU_PLUGIN_CB_R_REGS,
@@ -285,7 +195,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
 	(void)id;
-	struct place *begin = new_place(qemu_plugin_tb_vaddr(tb), n, NULL);
+	struct bs_place *begin = bs_place_new(qemu_plugin_tb_vaddr(tb), n, NULL);
 	count_block(tb, begin, n);
 	bs_control_block(tb);
 	if (watch.returns)
@@ -318,7 +228,7 @@ static bool install(const char *watch_path, const char *out_path)
 {
 	if (!bs_watch_load(&watch, watch_path))
 		return false;
-	if (watch.frame.used && !bs_frame_init(&watch.frame))
+	if (!bs_screen_init(&watch))
 		return false;
 	if (watch.usage.used && !bs_usage_init(watch.usage.path))
 		return false;

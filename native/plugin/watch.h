@@ -1,94 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The watch file: what to look at on this board. One item a line, '#' starts a comment. Numbers
- * are decimal or 0x hexadecimal, times are nanoseconds of the virtual clock.
+ * are decimal or 0x hexadecimal, times are nanoseconds of the virtual clock. The items are described where
+ * they are read:
  *
- *   tick NS                                virtual time of one instruction (2^icount shift)
- *   word BYTES MODE                        a pointer has 4 or 8 bytes; the bits MODE of one to code say
- *                                          which instructions lie there, not where
- *   register pc|stack|link|flags REG       which register has this part; a part that none has counts as 0
- *   segment BYTES                          an address in the program counter below BYTES counts from the
- *                                          beginning of a segment, nobody knows which
- *   condition COND MASK VALUE ...          COND (a number below 16) holds when the flags are VALUE under
- *                                          MASK, for one of these pairs; comes before what names it
- *   io ID PHYS SIZE                        record every store to these device registers
- *   disk ID                                io ID is a disk of virtio's (virtio_disk.h)
- *   flash ID BYTES                         io ID is flash whose loads are recorded (flash.h); an access
- *                                          moves BYTES
- *   flash-cache SIZE WAYS LINE FROM REGION and what is read below virtual address FROM goes through caches
- *                                          of this size, for code and for data; QEMU's name of the flash
- *                                          is REGION
- *   flash-switched                         the caches are on as the software switches them ('control')
- *   flash-window ID LO HI                  from hook ID on, data are cached that are read from these virtual
- *                                          addresses; none are before the first of such hooks (repeatable)
- *   flash-second SIZE WAYS PHYS BIT        a cache behind both, with their lines, is on while what was stored
- *                                          last to the device register at PHYS has BIT
- *   port ID FIRST SIZE                     record every output to these I/O ports
- *   ports MASK                             the bits of a register that are the number of a port
- *   prefix FIRST LAST                      such bytes may stand before an opcode (repeatable)
- *   output OPCODE BYTES PORT VALUE         an instruction with this opcode gives the low BYTES of register
- *                                          VALUE to the port in register PORT, or with `next` for PORT, to
- *                                          that in the byte behind the opcode (repeatable)
- *   outputs OPCODE BYTES PORT ADDRESS COUNT REPEAT
- *                                          the same with what is in memory where register ADDRESS points;
- *                                          behind the prefix REPEAT unless register COUNT holds 0
- *                                          Both may go on with PREFIX BYTES: so many behind this prefix
- *   config PHYS SIZE                       the configuration space of a bus lies there (config_space.h)
- *   text ID IO OFFSET HEX                  report when these bytes are stored to IO at OFFSET
- *   hook ID VADDR once|every ITEM...       report when the program gets to this address, with:
- *       when COND                          only if this condition holds
- *       if REG VALUE                       only if the register holds VALUE
- *       unseen                             only the first time that it has these very values
- *       reg REG                            the value of the register, by the name that QEMU has for it
- *       word CHAIN                         the word in memory there
- *       int CHAIN                          the integer of 32 bits there
- *       none                               0, for a value that is not there
- *       str CHAIN [is HEX]                 the text there; with 'is', only if it is this one
- *       args CHAIN                         the texts in the list of pointers there, parted by 0 bytes
- *       bytes CHAIN CHAIN                  the bytes at the first place, as many as the integer of 32 bits
- *                                          at the second one says, BS_MAX_BYTES at most: right after the hook
- *       has HEX                            only if the text or these bytes hold this, as often as given
- *       path CHAIN NAME PARENT             names from the root down to the node there: NAME and
- *                                          PARENT are where a node keeps those two pointers
- *       stack                              and, right after it, the stack as under 'stack' below
- *       moves                              the program may move itself: see 'move'
- *       returns ID2 REG                    when the function that begins here has returned, report hook
- *                                          ID2 with the stack pointer then, and what REG holds (returns.h)
- *                                          CHAIN is REG, REG+OFF, or REG+OFF>OFF>OFF: a register plus
- *                                          an offset, and for every '>' the pointer there plus an offset;
- *                                          ':' stands for '>' before a pointer of 32 bits, in the code of
- *                                          boot loaders for a CPU with longer ones
- *   move ID FROM                           when hook ID is reached, programs that were linked to FROM
- *                                          have moved to the first value it recorded
- *   over ID BYTES                          when hook ID is reached, the task that runs ends; its stack has
- *                                          BYTES, a power of 2, and begins at a multiple (returns.h)
- *   routine FIRST LAST                     hooks of these IDs are reached in a guest that hangs, too:
- *                                          they are no news (see 'quiet')
- *   code LO HI                             store watches look only at code in here (repeatable)
- *   frame ID PHYS SIZE CELL FILE           a picture in memory, complete when each cell of CELL
- *                                          bytes was stored to; the first one is copied to FILE
- *   light ID PHYS SIZE CELL COLOUR         a picture in memory, dark until a byte is stored of which bits
- *                                          are set that count: COLOUR, in a cell of CELL bytes, 8 at most
- *   begins ID                              the frame counts from hook ID on: others have shown theirs before
- *   idle SIZE MASK VALUE                   an instruction of SIZE bytes, 8 at most, that puts the CPU to sleep
- *   yield SIZE MASK VALUE                  an instruction that gives up the CPU's turn to others
- *   quantum NS                             by how much one of several CPUs may be ahead of others (parallel.h)
- *   sample NS                              take the program counter this often
- *   stack NS BYTES                         this often also what may be return addresses in so many
- *                                          bytes from the stack pointer up
- *   return LO HI                           return addresses lie in here (repeatable)
- *   call SIZE MASK VALUE                   and follow an instruction like this one (repeatable)
- *   stop hook|frame|light|text ID          end the recording there
- *   usage NS FILE                          count which code runs, into FILE (usage.h); after a stop
- *                                          the guest goes on for NS, for this and nothing else
- *   stage ID                               hook ID begins a new stage of that count, as a stop does
- *   limit NS                               end it at this time at the latest
- *   quiet NS                               end it when nothing was seen for so long
- *   quiet NS ID LATER                      and for LATER once hook ID was reached
- *   pause NS FILE                          the machine stands still at this time, which is written to FILE
- *                                          then (pause.h)
- *   owner ID CHAIN ID CHAIN                the integer in memory at the first hook says who the count
- *                                          is kept apart for, that at the second who runs from then on
+ *   watch_machine.h   the CPU and its clock
+ *   watch_device.h    devices; watch_port.h: by I/O ports; watch_flash.h: flash that is read as memory
+ *   watch_hook.h      what to report when a program gets to an address
+ *   watch_screen.h    pictures in memory
+ *   watch_sample.h    samples, stacks, and the count of which code runs
+ *   watch_timing.h    the counting pass; watch_classes.h: classes of instructions for it
+ *   watch_end.h       when the recording ends
  */
 #ifndef BOOTSCOPE_WATCH_H
 #define BOOTSCOPE_WATCH_H
@@ -280,13 +202,13 @@ struct bs_switched {
 	enum bs_switch data, code;
 };
 
-/* The counting pass: watch_timing.h. */
 /* What a core takes, where the guest's clock is to pass with it. */
 struct bs_price {
 	bool used;
 	int64_t instruction_ps, event_ps[BS_COUNTS];
 };
 
+/* The counting pass: watch_timing.h. */
 struct bs_timing {
 	bool used, has[BS_CACHES];
 	struct bs_price price;

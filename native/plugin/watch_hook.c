@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch_hook.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "registers.h"
-#include "watch_line.h"
 
 static bool hook_text(struct bs_hook *h, const char *hex)
 {
@@ -194,29 +195,13 @@ bool bs_watch_add_over(struct bs_watch *w, const struct bs_line *l)
 	return false;
 }
 
-bool bs_watch_add_stage(struct bs_watch *w, const struct bs_line *l)
+bool bs_watch_add_move(struct bs_watch *w, const struct bs_line *l)
 {
-	uint64_t id;
-	bool found = false;
+	uint64_t v[2];
 
-	if (l->n != 2 || !bs_number(l->word[1], &id))
+	if (l->n != 3 || !bs_numbers(l, 1, 2, v) || !v[0])
 		return false;
-	for (size_t i = 0; i < w->n_hooks; i++)
-		if (w->hooks[i].id == id)
-			w->hooks[i].stage = found = true;
-	return found;
-}
-
-bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l)
-{
-	uint64_t v[3] = {0, 0, 0};
-
-	if ((l->n != 2 && l->n != 4) || !bs_numbers(l, 1, l->n - 1, v))
-		return false;
-	if (v[0] > INT64_MAX || v[1] > UINT32_MAX || v[2] > INT64_MAX)
-		return false;
-	w->quiet_ns = (int64_t)v[0];
-	w->quiet_hook = (uint32_t)v[1];
-	w->quiet_later_ns = (int64_t)v[2];
+	w->move_hook = (uint32_t)v[0];
+	w->move_from = v[1];
 	return true;
 }

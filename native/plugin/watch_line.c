@@ -83,3 +83,34 @@ bool bs_chain(const char *text, struct bs_chain *c)
 	}
 	return true;
 }
+
+bool bs_time(const struct bs_line *l, int64_t *ns)
+{
+	uint64_t v;
+
+	if (l->n != 2 || !bs_number(l->word[1], &v) || v > INT64_MAX)
+		return false;
+	*ns = (int64_t)v;
+	return true;
+}
+
+bool bs_add_range(const struct bs_line *l, struct bs_range *ranges, size_t *n)
+{
+	uint64_t v[2];
+
+	if (*n == BS_MAX_CODE || l->n != 3 || !bs_numbers(l, 1, 2, v) || v[0] >= v[1])
+		return false;
+	ranges[(*n)++] = (struct bs_range){v[0], v[1]};
+	return true;
+}
+
+bool bs_add_pattern(const struct bs_line *l, struct bs_opcode *patterns, size_t *n)
+{
+	uint64_t v[3];
+
+	/* Opcodes are compared as one word; no instruction is of no bytes. */
+	if (*n == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] || v[0] > sizeof(uint64_t))
+		return false;
+	patterns[(*n)++] = (struct bs_opcode){(uint32_t)v[0], v[1], v[2]};
+	return true;
+}

@@ -29,13 +29,12 @@ bool bs_register_name(const char *text, uint8_t *number);
 /* REG, REG+OFF or REG+OFF>OFF...; offsets may be negative. */
 bool bs_chain(const char *text, struct bs_chain *c);
 
-/* Adds the hook that a line describes. */
-bool bs_watch_add_hook(struct bs_watch *w, const struct bs_line *l);
-bool bs_watch_add_routine(struct bs_watch *w, const struct bs_line *l);
-bool bs_watch_add_over(struct bs_watch *w, const struct bs_line *l);
-bool bs_watch_add_stage(struct bs_watch *w, const struct bs_line *l);
+/* For lines of one time. */
+bool bs_time(const struct bs_line *l, int64_t *ns);
 
-/* How long nothing may be seen. */
-bool bs_watch_set_quiet(struct bs_watch *w, const struct bs_line *l);
+/* For lines of a range LO HI, or of a pattern SIZE MASK VALUE: add it to `n` others; no more than BS_MAX_CODE or
+ * BS_MAX_IDLE in all. */
+bool bs_add_range(const struct bs_line *l, struct bs_range *ranges, size_t *n);
+bool bs_add_pattern(const struct bs_line *l, struct bs_opcode *patterns, size_t *n);
 
 #endif

@@ -85,14 +85,7 @@ bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l)
 
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l)
 {
-	uint64_t v[3];
-	struct bs_timing *t = &w->timing;
-
-	if (t->n_control_by == BS_MAX_IDLE || l->n != 4 || !bs_numbers(l, 1, 3, v) || !v[0] ||
-	    v[0] > sizeof(uint64_t))
-		return false;
-	t->control_by[t->n_control_by++] = (struct bs_opcode){(uint32_t)v[0], v[1], v[2]};
-	return true;
+	return bs_add_pattern(l, w->timing.control_by, &w->timing.n_control_by);
 }
 
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l)
@@ -110,13 +103,7 @@ bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l)
 
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l)
 {
-	uint64_t v[2];
-	struct bs_timing *t = &w->timing;
-
-	if (t->n_uncached == BS_MAX_CODE || l->n != 3 || !bs_numbers(l, 1, 2, v) || v[0] >= v[1])
-		return false;
-	t->uncached[t->n_uncached++] = (struct bs_range){v[0], v[1]};
-	return true;
+	return bs_add_range(l, w->timing.uncached, &w->timing.n_uncached);
 }
 
 bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l)

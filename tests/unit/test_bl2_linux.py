@@ -63,7 +63,8 @@ def test_bl2_is_told_where_the_kernel_is_and_what_it_is_told() -> None:
 def test_a_system_without_a_picture_has_no_frame_buffer_in_its_device_tree() -> None:
     system = msgspec.structs.replace(changed(Change()), framebuffer=None)
     assert "FRAMEBUFFER" not in bl2_linux.header(system, BOARD)
-    assert "#ifdef FRAMEBUFFER_ADDRESS" in bl2_linux.SOURCE.read_text()
+    (linux,) = (path for path in bl2_linux.SOURCES if path.name == "linux.c")
+    assert "#ifdef FRAMEBUFFER_ADDRESS" in linux.read_text()
 
 
 @pytest.mark.parametrize(
@@ -90,11 +91,12 @@ def test_a_board_without_the_controller_is_refused() -> None:
         bl2_linux.header(changed(Change()), load_board("cubieboard"))
 
 
-def test_the_platform_gets_a_file_and_room_for_it(tree: Path) -> None:
+def test_the_platform_gets_our_files_and_room_for_them(tree: Path) -> None:
     found = bl2_linux.files(tree, "#define LINUX_SECTOR 1\n")
     makefile = found["plat/qemu/qemu/platform.mk"]
     assert makefile.startswith("BL2_SOURCES += plat/qemu/common/qemu_bl2_setup.c\n")
-    assert "BL2_SOURCES += plat/qemu/common/linux.c" in makefile
+    assert "BL2_SOURCES += plat/qemu/common/linux.c\n" in makefile
+    assert {f"plat/qemu/common/{name}" for name in ("linux.c", "lz4.h", "sd_card.h")} <= found.keys()
     definitions = found["plat/qemu/qemu/include/platform_def.h"]
     assert re.findall(r"1ULL << (\d+)", definitions) == ["39", "39"]
     assert definitions.endswith("#define MAX_IO_DEVICES			4\n")

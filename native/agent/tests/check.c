@@ -12,13 +12,14 @@
 #include <unistd.h>
 
 #include "../buf.h"
-#include "../netlink.h"
+#include "../connector.h"
 #include "../options.h"
 #include "../pack.h"
 #include "../perf.h"
 #include "../proc.h"
 #include "../send.h"
 #include "../tasks.h"
+#include "../taskstats.h"
 
 static int failed;
 

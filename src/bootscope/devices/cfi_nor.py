@@ -52,7 +52,7 @@ class Caches(Setting, frozen=True):
     second: SecondCache | msgspec.UnsetType = msgspec.UNSET
 
     def lines(self) -> tuple[str, ...]:
-        """For the plugin (native/plugin/watch.h)."""
+        """For the plugin (native/plugin/watch_flash.h)."""
         first = f"{self.bytes} {self.ways} {self.line_bytes} {self.uncached_from:#x} {self.region}"
         s, switched = self.second, ("flash-switched",) if self.switched is True else ()
         if not isinstance(s, SecondCache):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Falcon mode of Trusted Firmware-A: BL2 loads Linux from the card, and U-Boot stays as the fallback.
 
-The platform's BL2 supports neither card nor Linux. So a file of ours (bl2/linux.c) is compiled with it; what
-it must know of board and system goes into a header, including command line and frame buffer, which U-Boot's
+The platform's BL2 supports neither card nor Linux. So files of ours (bl2/) are compiled with it; what they
+must know of board and system goes into a header, including command line and frame buffer, which U-Boot's
 script would have put into the device tree.
 """
 
@@ -20,7 +20,7 @@ from bootscope.system.model import System
 OPTIONS = ("ARM_LINUX_KERNEL_AS_BL33=1",)
 """For the make of Trusted Firmware-A: BL31 passes the address of the device tree to what it starts."""
 
-SOURCE = Path(__file__).with_name("bl2") / "linux.c"
+SOURCES = tuple(sorted(Path(__file__).with_name("bl2").glob("*.[ch]")))
 PACKINGS = ("none", "lz4")
 LARGEST_KERNEL_BYTES = 0x4000000
 _FOLDER = "plat/qemu/common"
@@ -35,7 +35,7 @@ _LARGER = {
 
 
 def header(system: System, board: Board) -> str:
-    """The header for bl2/linux.c. Raises UserError for a board or a system that does not support it."""
+    """The header for the files in bl2/. Raises UserError for a board or a system that does not support it."""
     base, space = standard_controller(board.storage_device), board.qemu.config_space
     if base is None or not isinstance(space, tuple):
         raise UserError(f"uboot.falcon: BL2 reads from an SD controller on PCI, {board.name} has none")
@@ -83,7 +83,7 @@ def files(tree: Path, told: str) -> dict[str, str]:
         if found != 1:
             raise ToolError(f"{_DEFINITIONS} of Trusted Firmware-A has no {name}")
     return {
-        f"{_FOLDER}/linux.c": SOURCE.read_text(),
+        **{f"{_FOLDER}/{name}": text for name, text in _sources().items()},
         f"{_FOLDER}/linux.h": told,
         _MAKEFILE: (tree / _MAKEFILE).read_text() + _MAKE,
         _DEFINITIONS: definitions,
@@ -92,4 +92,8 @@ def files(tree: Path, told: str) -> dict[str, str]:
 
 def inputs(told: str) -> dict[str, object]:
     """What the changed files depend on."""
-    return {"source": SOURCE.read_text(), "header": told, "make": _MAKE, "larger": _LARGER}
+    return {"sources": _sources(), "header": told, "make": _MAKE, "larger": _LARGER}
+
+
+def _sources() -> dict[str, str]:
+    return {path.name: path.read_text() for path in SOURCES}
