@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "cards.h"
 #include "proc.h"
 
 enum { TEXT = 4096 };
@@ -117,4 +118,5 @@ void write_header(const struct collector *c, struct buf *b)
 	pair(b, "bootscope.lost", c->perf.lost + c->connector.lost + c->taskstats.lost);
 	pair_text(b, "bootscope.memory_limit", cut(c) ? "reached" : "not reached");
 	costs(c, b);
+	cards(c, b);
 }

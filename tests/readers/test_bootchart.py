@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
 from bootscope.readers.base import Boot, Options, Reading, Source
+from bootscope.readers.bootchart_agent import facts
 from bootscope.readers.bootchart_log import Logs, accounted_parents
 from bootscope.readers.formats.bootchart import READERS
 from bootscope.readers.sent import sent_files
@@ -277,3 +278,13 @@ def test_androids_init_collects_in_the_same_form() -> None:
     assert reading.missed == [] and boot.facts["tool"] == "bootchart Android init 0.8"
     assert boot.facts["command line"] == "console=ttyMSM0"
     assert {t.title for t in boot.tracks if t.kind == "process"} == {"/init (1)", "/bin/x (300)"}
+
+
+def test_the_collector_tells_what_cards_erase_at_once() -> None:
+    header = {"bootscope.agent": "1", "bootscope.card_erase_bytes": "mmc0:aaaa=4194304 mmc1:0001=524288 x="}
+    found = {name: text for name, text in facts(header).items() if name.startswith("card ")}
+    words = "bytes at once: areas begin at multiples of that"
+    assert found == {
+        "card mmc0:aaaa": f"erases 4,194,304 {words}",
+        "card mmc1:0001": f"erases 524,288 {words}",
+    }

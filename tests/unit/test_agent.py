@@ -68,6 +68,27 @@ def test_archive_is_what_went_in(check: Path, name: str) -> None:
         assert len(done.stdout) * 10 < len(INPUTS[name])
 
 
+def test_cards_tell_what_they_erase_at_once(check: Path, tmp_path: Path) -> None:
+    sizes = {
+        "mmc0:aaaa": "4194304\n",
+        "mmc1:0001": "524288\n",
+        "mmc2:0007": "0\n",
+        "mmc3:" + "x" * 60: "512\n",
+    }
+    for name, size in sizes.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "preferred_erase_size").write_text(size)
+    (tmp_path / "mmc4:0001:1").mkdir()  # of SDIO, which erases nothing
+    done = subprocess.run([check, "cards", tmp_path], capture_output=True, text=True, check=True)
+    key, equals, first, second = done.stdout.split()
+    assert (key, equals) == ("bootscope.card_erase_bytes", "=")
+    assert {first, second} == {"mmc0:aaaa=4194304", "mmc1:0001=524288"}
+    for folder in tmp_path.iterdir():
+        (folder / "preferred_erase_size").unlink(missing_ok=True)
+    done = subprocess.run([check, "cards", tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
 @pytest.mark.parametrize("name", INPUTS)
 def test_what_is_sent_is_what_went_in(check: Path, name: str) -> None:
     done = subprocess.run([check, "send"], input=INPUTS[name], capture_output=True, check=True)

@@ -3,6 +3,7 @@
  * Tests of the collector's parts. `check` runs those that end in right or wrong; `check pack` and `check
  * send` write what the Python tests then read.
  */
+#include <fcntl.h>
 #include <linux/connector.h>
 #include <linux/perf_event.h>
 #include <linux/taskstats.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "../buf.h"
+#include "../cards.h"
 #include "../connector.h"
 #include "../options.h"
 #include "../pack.h"
@@ -310,8 +312,21 @@ static int send_input(void)
 	return !send_end(&s);
 }
 
+/* What is told of the cards in a folder like /sys/bus/mmc/devices. */
+static int cards_of(const char *folder)
+{
+	struct buf b = {0};
+	int dir = open(folder, O_RDONLY | O_DIRECTORY);
+
+	buf_left = 1 << 20;
+	cards_in(dir, &b);
+	return b.used && fwrite(b.data, 1, b.used, stdout) != b.used;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 2)
+		return cards_of(argv[2]);
 	if (argc > 1)
 		return strcmp(argv[1], "pack") ? send_input() : pack_input();
 	check_buf();

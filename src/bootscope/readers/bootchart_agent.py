@@ -16,6 +16,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from bootscope.readers.bootchart_log import TICK_NS, Logs, Seen
 from bootscope.readers.bootchart_processes import Processes
@@ -23,6 +24,8 @@ from bootscope.readers.timespan import LONGEST_NS, whole
 
 LOG = "bootscope_events.log"
 _COST = "bootscope.cost."
+_CARD = re.compile(r"([\w:.-]{1,40})=(\d{1,15})")
+_MOST_CARDS = 16
 _CLOCK = re.compile(rb"\[ *(\d{1,9})\.(\d{6})\] bootscope-agent: clock (\d{1,18}) ns")
 _LINE = re.compile(
     rb"(\d{1,18}) (?:(sample) (\d{1,9})"
@@ -123,6 +126,9 @@ def facts(header: Mapping[str, str]) -> dict[str, str]:
     found["cost of collecting"] = (
         f"{cpu_us // 1000:,}.{cpu_us % 1000:03} ms CPU, {switches:,} switches, {size:,} bytes"
     )
+    cards = _CARD.finditer(header.get("bootscope.card_erase_bytes", ""))
+    for card in islice(cards, _MOST_CARDS):
+        found[f"card {card[1]}"] = f"erases {int(card[2]):,} bytes at once: areas begin at multiples of that"
     return found
 
 
