@@ -25,6 +25,7 @@ from bootscope.report.tables import make_table
 
 from ..fixtures import stock_boot
 from . import image_builders
+from .conftest import Command
 
 pytestmark = pytest.mark.long
 
@@ -225,3 +226,19 @@ def test_a_setting_that_differs_is_shown_of_both_runs(shown: Shown, width: int) 
 @pytest.mark.parametrize("name", ["compare", "compare-boots", "view-critical-path"])
 def test_nothing_looks_like_python(shown: Shown, name: str) -> None:
     assert not re.search(r"\(\)|,\)|\['|None", shown(*COMMANDS[name]))
+
+
+@pytest.mark.parametrize("arguments", [("techniques", "kernel-compression"), ("pitfalls", "printk-burst")])
+def test_texts_in_a_pipe_are_as_wide_as_those_of_help(main_here: Command, arguments: tuple[str, ...]) -> None:
+    """They were wrapped at 200 columns, as wide as tables."""
+    for words in (arguments, (arguments[0], "--help")):
+        lines = main_here(*words).stdout.splitlines()
+        # An address stays in one piece.
+        assert max(len(line) for line in lines if "://" not in line) <= 80
+    assert any(len(line) > 80 for line in main_here(arguments[0]).stdout.splitlines())
+
+
+def test_addresses_are_in_one_piece(shown: Shown) -> None:
+    arguments = ("techniques", "uboot-boot-order")
+    address = max((word for word in shown(*arguments).split() if "://" in word), key=len)
+    assert address in shown(*arguments, width=len(address))

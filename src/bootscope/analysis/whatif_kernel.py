@@ -176,7 +176,9 @@ def function(plan: Plan, value: str) -> None:
 
 # ---- memory ----
 
-_MEMORY = re.compile(rb"Memory: \d+K/(\d+)K available \(.*?(\d+)K highmem\)|Memory: \d+K/(\d+)K available")
+_MEMORY = re.compile(
+    rb"Memory: \d+K/(\d{1,12})K available \(.*?(\d{1,12})K highmem\)|Memory: \d+K/(\d{1,12})K available"
+)
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)", re.ASCII)
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _EVERY_PAGE = ("free_area_init", "memmap_init")
@@ -193,6 +195,8 @@ def memory(plan: Plan, evidence: Evidence, value: str) -> None:
     if not told:
         raise UserError("this boot does not show how much memory the kernel has")
     now, high = int(told[1] or told[3]) << 10, int(told[2] or 0) << 10
+    if not now:
+        raise UserError("this boot says that the kernel has no memory")
     then = min(now, int(match[1]) * _UNITS[match[2]])
     low = now - high
     shares = (

@@ -63,7 +63,7 @@ class Share:
         download(self._name(step_id, "json"), work / "json")
         try:
             said = msgspec.json.decode((work / "json").read_bytes(), type=Shared)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise ToolError(f"{self._name(step_id, 'json')} is damaged: {error}") from error
         download(self._name(step_id, "parcel"), work / "parcel")
         if said.schema != SCHEMA or said.step_id != step_id or file_sha256(work / "parcel") != said.sha256:

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bootscope.buildtrees import openwrt_sources, to_buildroot, to_files, to_openwrt, to_yocto
+import msgspec
+
+from bootscope.buildtrees import openwrt_sources, place, to_buildroot, to_files, to_openwrt, to_yocto
+from bootscope.buildtrees.boot_words import in_menu, with_menu
 from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import BUILDROOT, OPENWRT, YOCTO, Tree, Trial
 from bootscope.buildtrees.openwrt_sources import Sources
-from bootscope.buildtrees.output import Target, Writer
+from bootscope.buildtrees.output import CommandLine, Target, Writer
 from bootscope.core.errors import UserError
 
 FILES = "files"
@@ -30,26 +33,42 @@ def target_for(
     name: str, tree: Tree | None, said: Trial, kind: str = "", folder: Path | None = None
 ) -> Target:
     """The target of changes: what the user `said` about Yocto, the `kind` of build system, and, where known,
-    the `folder` that they are written to. Raises UserError for an unknown kind."""
+    the `folder` that they are written to: the tree may have been built with the words of earlier runs, which
+    are left out. Raises UserError for an unknown kind."""
     if not _NAME.fullmatch(name) or name.endswith("-"):
         raise UserError("--name: expected small letters, digits and '-', at most 40, a letter first")
     told = tree.versions.get("kernel recipe", "") if tree else ""
     config = _file(tree, "build-config")
-    menu, words = _menu(tree), tree.command_line if tree else ""
-    if tree and folder and kind == BUILDROOT:
-        menu, words = to_buildroot.as_it_was(tree, menu, (folder / to_buildroot.fragment_of(name)).parent)
+    replaced = place.replaced(folder, name) if folder else {}
+    if tree and tree.command_line in replaced:
+        words, where = replaced[tree.command_line]
+        tree = msgspec.structs.replace(tree, command_line=words, command_line_from=where)
+    now = _menu(tree)
+    menu = _as_it_was(now, replaced)
+    if menu == now and now and replaced:
+        menu = with_menu(now, lambda line: _as_it_was(line, replaced))
+    if tree and menu != now:
+        words = in_menu(Path(tree.command_line_from).name, menu)
+        tree = msgspec.structs.replace(tree, command_line=words)
     return Target(
         name=name,
         tree=tree,
         config=config,
         menu=menu,
-        command_line=words,
+        menu_differs=menu != now,
         before=text(folder / _LINES[kind](name)) if folder and kind in _LINES else "",
+        replaced=replaced,
         sources=openwrt_sources.read(folder, config) if kind == OPENWRT else Sources(),
         kernel_recipe=said.kernel_recipe or told or "linux-yocto",
         uboot_recipe=said.uboot_recipe or "u-boot",
         series=said.series,
     )
+
+
+def _as_it_was(text: str, replaced: Mapping[str, CommandLine]) -> str:
+    """A command line or a boot menu without the words of earlier runs."""
+    made = " ".join(text.split())
+    return replaced[made].words if made in replaced else text
 
 
 def _menu(tree: Tree | None) -> str:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,37 +27,53 @@ _ESCAPED = r"\\\1"
 _GLOB = re.compile(r"([*?\[\]\\])")
 
 
+class CommandLine(NamedTuple):
+    """A command line, and where it was found, in words."""
+
+    words: str
+    place: str
+
+
 @dataclass
 class Output:
     """`files`: path -> text; one that begins with `#!` is a program. `links`: path -> target. `use`: how to
     make the build system use them, a step each (commands are indented), with DIR for the folder that is
     written and OUTPUT for the tree's. `by_hand`: what a person has to do. `lost`: what could not be
-    expressed."""
+    expressed. `replaced`: a command line that it makes, or a boot menu -> that before (words of both are
+    separated by single blanks in the keys)."""
 
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
     use: list[str] = field(default_factory=list)
     by_hand: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    replaced: dict[str, CommandLine] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Target:
     """The target of changes: `name` of what is made (letters, digits, '-'), the imported `tree`, if any, with
-    its `config`, boot `menu` and `command_line`, the latter two without the changes of an earlier run; what
-    an earlier run set (`before`, lines); facts from the `sources` of OpenWrt; and what the user says about
-    Yocto: recipes and series."""
+    its `config` and boot `menu`; tree and menu have the command lines without the words of earlier runs, and
+    `menu_differs` from the tree's file where that has some. What earlier runs set (`before`, lines) and did
+    to command lines (`replaced`); facts from the `sources` of OpenWrt; and what the user says about Yocto:
+    recipes and series."""
 
     name: str
     tree: Tree | None = None
     config: str = ""
     menu: str = ""
-    command_line: str = ""
+    menu_differs: bool = False
     before: str = ""
+    replaced: Mapping[str, CommandLine] = field(default_factory=dict)
     sources: Sources = field(default_factory=Sources)
     kernel_recipe: str = "linux-yocto"
     uboot_recipe: str = "u-boot"
     series: str = ""
+
+    @property
+    def command_line(self) -> str:
+        """The tree's command line; empty where none is known."""
+        return self.tree.command_line if self.tree else ""
 
     @property
     def inside(self) -> bool:
@@ -122,6 +139,20 @@ def look_at_files(out: Output, changes: ChangeSet) -> None:
         out.by_hand.append(
             f"check these files, which come from the system they were tried on: {printable(names)}"
         )
+
+
+def keep_command_line(out: Output, changes: ChangeSet, target: Target) -> None:
+    """Notes the tree's command line without the changes: the tree is built with their words, and a later run
+    may want others."""
+    old = target.command_line
+    if not old or not target.tree:
+        return
+    before = CommandLine(old, target.tree.command_line_from)
+    # A technique may compile it into the kernel: then it is found there.
+    compiled_in = changes.change.kernel.get("CMDLINE")
+    for line in (changes.new_command_line(old), compiled_in):
+        if isinstance(line, str) and (line != old or compiled_in):
+            out.replaced[" ".join(line.split())] = before
 
 
 def words_by_hand(changes: ChangeSet, target: Target) -> list[str]:

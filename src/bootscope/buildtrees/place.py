@@ -16,12 +16,14 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from bootscope.buildtrees.output import Output
+from bootscope.buildtrees.output import CommandLine, Output
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.text import listed
 
 SCHEMA = 1
 _MOST_COMPARED = 4 << 20
+_MOST_LINES = 50
+"""Command lines of runs that are kept."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,12 @@ class Difference:
 
 
 class Written(msgspec.Struct):
-    """What a run wrote, kept in the folder: path -> hash of the text, or ``-> target``."""
+    """What a run wrote, kept in the folder: path -> hash of the text, or ``-> target``; and the command lines
+    that it and the runs before made -> those before."""
 
     schema: int
     files: dict[str, str]
+    replaced: dict[str, CommandLine] = {}
 
 
 def differences(folder: Path, out: Output, name: str) -> list[Difference]:
@@ -58,7 +62,7 @@ def differences(folder: Path, out: Output, name: str) -> list[Difference]:
     Raises UserError when something would be written through a link, or over something that is not a file.
     """
     found = []
-    wanted, before = _wanted(out), _before(folder, name)
+    wanted, before = _wanted(out), _before(folder, name).files
     for path in sorted({*wanted, *before}):
         try:
             _check_path(folder, path)
@@ -88,16 +92,28 @@ def _mark(text: str) -> str:
     return text if text.startswith("-> ") else hashlib.sha256(text.encode()).hexdigest()
 
 
-def _before(folder: Path, name: str) -> dict[str, str]:
-    """The files that an earlier run wrote; empty where that is unknown."""
-    path = folder / _manifest(name)
+def _before(folder: Path, name: str) -> Written:
+    """What an earlier run wrote; nothing where that is unknown."""
+    path, nothing = folder / _manifest(name), Written(SCHEMA, {})
     try:
         if path.is_symlink() or path.stat().st_size > _MOST_COMPARED:
-            return {}
+            return nothing
         kept = msgspec.json.decode(path.read_bytes(), type=Written)
-    except (OSError, msgspec.DecodeError):
-        return {}
-    return {p: mark for p, mark in kept.files.items() if _stays_inside(p)} if kept.schema == SCHEMA else {}
+    except (OSError, msgspec.DecodeError, RecursionError):
+        return nothing
+    kept.files = {path: mark for path, mark in kept.files.items() if _stays_inside(path)}
+    return kept if kept.schema == SCHEMA else nothing
+
+
+def _has_controls(text: str) -> bool:
+    return any(not char.isprintable() and char not in "\n\t" for char in text)
+
+
+def replaced(folder: Path, name: str) -> dict[str, CommandLine]:
+    """Command lines and boot menus that earlier runs for the same `name` made in a folder -> those before.
+    The tree may have been built with any of them."""
+    found = _before(folder, name).replaced
+    return {made: line for made, line in found.items() if not _has_controls(made + line.words)}
 
 
 def _stays_inside(path: str) -> bool:
@@ -159,10 +175,13 @@ def place(folder: Path, out: Output, name: str, force: bool) -> list[Difference]
             f"{printable(str(folder))} already has different files with these names: {names}",
             hint="--dry-run shows the difference, --force overwrites them",
         )
-    if not found:
+    lines = replaced(folder, name)
+    if not found and out.replaced.items() <= lines.items():
         return []
     marks = {path: _mark(text) for path, text in _wanted(out).items()}
-    kept = msgspec.json.format(msgspec.json.encode(Written(SCHEMA, dict(sorted(marks.items())))), indent=1)
+    latest = list({**lines, **out.replaced}.items())[-_MOST_LINES:]
+    written = Written(SCHEMA, dict(sorted(marks.items())), dict(latest))
+    kept = msgspec.json.format(msgspec.json.encode(written), indent=1)
     whole = Output({**out.files, _manifest(name): kept.decode() + "\n"}, out.links)
     coming = [*(d.path for d in found if d.new is not None), _manifest(name)]
     going = [d.path for d in found if d.new is None]

@@ -5,25 +5,19 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import msgspec
 
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.boot_words import with_menu
 from bootscope.buildtrees.changeset import ChangeSet
-from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
-from bootscope.buildtrees.output import Output, Target
+from bootscope.buildtrees.output import CommandLine, Output, Target
 from bootscope.buildtrees.parts import symbol
-from bootscope.kbuild.kconfig import parse
-from bootscope.kbuild.kconfig import written as quoted
 from bootscope.system.changes import Change
 from bootscope.system.model import Symbols
 
 _KERNEL_FRAGMENT, _OVERLAY = "linux.fragment", "rootfs-overlay"
-_WAS = "command-line.before"
-"""The boot menu or command line before the changes."""
 _TREES = {
     "kernel": (_KERNEL_FRAGMENT, "BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES"),
     "uboot": ("uboot.fragment", "BR2_TARGET_UBOOT_CONFIG_FRAGMENT_FILES"),
@@ -65,17 +59,6 @@ _OWN = {
 def fragment_of(name: str) -> str:
     """The path of the BR2_ lines."""
     return f"board/{name}/buildroot.fragment"
-
-
-def as_it_was(tree: Tree, menu: str, board: Path) -> tuple[str, str]:
-    """The boot menu and the command line of a tree, without the changes of an earlier run that wrote into the
-    folder `board`: the tree may have been built with them since."""
-    was = text(board / _WAS)
-    inside = _inside_target(tree)
-    if was and menu and inside and menu == text(board / _OVERLAY / inside):
-        return was, tree.command_line
-    ours = parse(text(board / _KERNEL_FRAGMENT)).get("CMDLINE", "") if was and _compiled_in(tree) else ""
-    return menu, was.rstrip("\n") if ours and ours == quoted(tree.command_line) else tree.command_line
 
 
 def write(changes: ChangeSet, target: Target) -> Output:
@@ -169,16 +152,31 @@ def _added(target: Target, key: str, value: str) -> str:
 
 def _command_line(out: Output, changes: ChangeSet, target: Target, board: str) -> None:
     tree = target.tree
+    common.keep_command_line(out, changes, target)
     inside = _inside_target(tree) if tree else ""
     if changes.changes_words and tree and _compiled_in(tree):
         words: Symbols = {"CMDLINE": changes.new_command_line(target.command_line)}
         out.files[f"{board}/{_KERNEL_FRAGMENT}"] = common.symbols_text(words)
-        out.files[f"{board}/{_WAS}"] = target.command_line + "\n"
-    elif changes.changes_words and target.menu and inside:
-        out.files[f"{board}/{_OVERLAY}/{inside}"] = with_menu(target.menu, changes.new_command_line)
-        out.files[f"{board}/{_WAS}"] = target.menu
+    elif tree and target.menu and inside and (changes.changes_words or target.menu_differs):
+        # What an earlier run put into the root file system stays there until something else is in its place.
+        out.files[f"{board}/{_OVERLAY}/{inside}"] = _menu(out, changes, target, tree)
     else:
         out.by_hand += common.words_by_hand(changes, target)
+
+
+def _menu(out: Output, changes: ChangeSet, target: Target, tree: Tree) -> str:
+    """The boot menu with the changes."""
+    if not changes.changes_words:
+        return target.menu
+
+    def new(old: str) -> str:
+        made = changes.new_command_line(old)
+        out.replaced[made] = CommandLine(old, tree.command_line_from)
+        return made
+
+    menu = with_menu(target.menu, new)
+    out.replaced[" ".join(menu.split())] = CommandLine(target.menu, tree.command_line_from)
+    return menu
 
 
 def _compiled_in(tree: Tree) -> bool:
@@ -243,7 +241,13 @@ def _use(out: Output, target: Target, board: str, variable: str) -> None:
     others = [path for name, path in named if name != variable]
     trees = ":".join([*(shlex.quote(path) for path in others), "DIR"])
     parts = ("linux", "uboot", "busybox")
-    again = [f"{part}-reconfigure" for part in parts if f"{board}/{part}.fragment" in out.files]
+    there = f"(BR2_EXTERNAL_{variable}_PATH)/{board}"
+    # A part is configured again also when an earlier run had a fragment for it, and this one has none.
+    again = [
+        f"{part}-reconfigure"
+        for part in parts
+        if f"{board}/{part}.fragment" in out.files or f"{there}/{part}.fragment" in target.before
+    ]
     out.use += [
         "Once, from the folder of Buildroot's sources; OUTPUT is where you build, DIR is this folder:",
         "    CONFIG_=BR2_ support/kconfig/merge_config.sh -m -O OUTPUT OUTPUT/.config "

@@ -34,6 +34,7 @@ def write(changes: ChangeSet, target: Target) -> Output:
         out.files["rootfs.sh"] = script
         out.use += ["Then remove files from it, and make links:", "    DIR/rootfs.sh ROOT"]
     common.look_at_files(out, changes)
+    common.keep_command_line(out, changes, target)
     if changes.changes_words:
         words = [*(f"+{word}" for word in change.command_line), *(f"-{w}" for w in change.command_line_drop)]
         out.files[WORDS] = "\n".join(words) + "\n"

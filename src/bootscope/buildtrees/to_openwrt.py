@@ -11,7 +11,7 @@ import msgspec
 
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
-from bootscope.buildtrees.output import Output, Target
+from bootscope.buildtrees.output import CommandLine, Output, Target
 from bootscope.buildtrees.parts import symbol
 from bootscope.core.errors import UserError, printable
 from bootscope.kbuild.kconfig import fragment
@@ -72,11 +72,16 @@ def _kernel(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -
 def _command_line(out: Output, changes: ChangeSet, target: Target, lines: list[str]) -> None:
     change, sources = changes.change, target.sources
     boot_words = re.search(rf'^{_BOOT_WORDS}="(.*)"$', sources.config, re.MULTILINE)
+    common.keep_command_line(out, changes, target)
     if boot_words and change.command_line and not set("".join(change.command_line)) & set('"\\'):
-        new = with_words(boot_words[1].split(), change.command_line, change.command_line_drop)
+        known = target.replaced.get(" ".join(boot_words[1].split()))
+        old = known.words if known else boot_words[1]
+        new = with_words(old.split(), change.command_line, change.command_line_drop)
         lines.append(f'{_BOOT_WORDS}="{new}"')
+        if new != old:
+            out.replaced[new] = CommandLine(old, _BOOT_WORDS)
         changes = replace(changes, change=msgspec.structs.replace(change, command_line=()))
-        if _BOOT_WORDS in target.before:
+        if _BOOT_WORDS in target.before and not known:
             out.by_hand.append(
                 f"{_BOOT_WORDS} keeps the words of an earlier run: remove those that you do not want"
             )

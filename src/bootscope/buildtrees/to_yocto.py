@@ -8,7 +8,7 @@ import re
 
 from bootscope.buildtrees import output as common
 from bootscope.buildtrees.changeset import ChangeSet
-from bootscope.buildtrees.output import Output, Target
+from bootscope.buildtrees.output import CommandLine, Output, Target
 from bootscope.core.errors import UserError, printable
 from bootscope.system.filesystems import DRIVERS
 
@@ -128,6 +128,11 @@ def _configuration(out: Output, changes: ChangeSet, target: Target) -> None:
     if f"classes/{name}-rootfs.bbclass" in out.files:
         lines.append(f'IMAGE_CLASSES += "{name}-rootfs"')
     words = [w for w in change.command_line if _PLAIN_WORD.fullmatch(w)]
+    common.keep_command_line(out, changes, target)
+    if words and target.tree and target.command_line:
+        # The variables only add words.
+        made = " ".join([*target.command_line.split(), *words])
+        out.replaced[made] = CommandLine(target.command_line, target.tree.command_line_from)
     if words:
         lines.append("# Each boot loader has a variable of its own: unused ones do no harm.")
     for key in ("APPEND", "UBOOT_EXTLINUX_KERNEL_ARGS", "QB_KERNEL_CMDLINE_APPEND"):

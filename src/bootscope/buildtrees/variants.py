@@ -100,7 +100,8 @@ class Variants:
         Raises UserError when foreign files are in the way, ToolError when it cannot be written.
         """
         folder = changes_folder(self.tree)
-        place.place(folder, variant.output, NAME, force=False)
+        # All variants begin from the same tree, so nothing is kept of their command lines.
+        place.place(folder, replace(variant.output, replaced={}), NAME, force=False)
         return folder
 
 

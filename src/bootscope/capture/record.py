@@ -186,5 +186,5 @@ def read_json(path: Path, kind: type[T], newest: int = SCHEMA) -> T:
         if schema > newest:
             raise UserError(f"{path} has schema {schema}, newer than this bootscope reads ({newest})")
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, AttributeError, OSError) as error:
+    except (msgspec.DecodeError, AttributeError, RecursionError, OSError) as error:
         raise UserError(f"{path} cannot be read: {error}") from error

@@ -225,6 +225,6 @@ def event_of(at_ns: int, payload: bytes) -> Event:
     try:
         found = json.loads(payload)
         name = found.pop("event")
-    except (ValueError, AttributeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
         raise UserError("the capture is damaged: an event cannot be read") from error
     return Event(at_ns, str(name), found)

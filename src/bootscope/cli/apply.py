@@ -68,10 +68,11 @@ class Apply(Verb):
             raise unknown("kind of tree", kind, [*WRITERS, KIND])
         if kind != YOCTO:
             refuse(args, YOCTOS, f"is for yocto, not for {kind}")
-        changes = change_set(args.what, values_of(args.value, tree), partial(techniques_of_run, store_dir()))
         name = args.name or name_of(args.what)
         said = Trial(kernel_recipe=args.kernel_recipe, uboot_recipe=args.uboot_recipe, series=args.series)
         target = target_for(name, tree, said, kind, folder)
+        values = values_of(args.value, target.tree)
+        changes = change_set(args.what, values, partial(techniques_of_run, store_dir()))
         out = WRITERS[kind](changes, target)
         if args.dry_run:
             found = place.differences(folder, out, name)

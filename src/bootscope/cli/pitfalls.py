@@ -13,7 +13,7 @@ from bootscope.audit.pitfalls.model import KINDS, How, Pitfall, pitfall, pitfall
 from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
 from bootscope.cli.techniques import print_sections
-from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.cli.verb import PROSE, Verb, print_json, terminal
 from bootscope.core.errors import unknown
 from bootscope.report.tables import make_table
 
@@ -35,7 +35,7 @@ class Pitfalls(Verb):
             if args.json:
                 print_json("pitfall", as_json(args.id, found))
             else:
-                explain(terminal(), args.id, found)
+                explain(terminal(PROSE), args.id, found)
             return 0
         if args.kind and args.kind not in KINDS:
             raise unknown("kind", args.kind, list(KINDS))

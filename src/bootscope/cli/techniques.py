@@ -12,7 +12,7 @@ from rich.text import Text
 from bootscope.arch.told import ARCHITECTURES
 from bootscope.cli.arguments import option
 from bootscope.cli.common import refuse
-from bootscope.cli.verb import Verb, print_json, terminal
+from bootscope.cli.verb import PROSE, Verb, print_json, terminal
 from bootscope.core.errors import unknown
 from bootscope.inventory.machine import INITS, KINDS, ROOTS
 from bootscope.report.tables import make_table
@@ -60,7 +60,7 @@ class Techniques(Verb):
             if args.json:
                 print_json("technique", _whole(found))
             else:
-                explain(terminal(), found)
+                explain(terminal(PROSE), found)
             return 0
         if args.phase and args.phase not in PHASES:
             raise unknown("phase", args.phase, list(PHASES))
@@ -155,7 +155,7 @@ def explain(out: Console, t: Technique) -> None:
         out.print()
         out.print(Text("Measured alone, on the reference system where no other is named", "bold"))
     for row in measured_of(t):
-        out.print(Text(f"  {measured_text(row)}"))
+        _indented(out, measured_text(row))
     _published(out, t)
 
 
@@ -186,8 +186,9 @@ def _published(out: Console, t: Technique) -> None:
         figure = figures()[name]
         kernel = figure.kernel_version and f"Linux {figure.kernel_version}"
         words = ", ".join(filter(None, (figure_text(figure), figure.board, kernel)))
-        source = f"    {DOCUMENTS[figure.seed]}: {figure.slide_section}"
-        out.print(Text(f"  {words}"), Text(source, "dim"), sep="\n")
+        source = f"{DOCUMENTS[figure.seed]}: {figure.slide_section}"
+        _indented(out, words)
+        _indented(out, source, 4, "dim")
     for each in told:
         _cited(out, each, each.figure)
     rest = [source for source in t.sources if not source.figure]
@@ -201,8 +202,14 @@ def _published(out: Console, t: Technique) -> None:
 def _cited(out: Console, source: Source, figure: str = "") -> None:
     """A source with its address; below it its figure, if it has one."""
     if figure:
-        out.print(Text(f"  {figure}"))
-    indent = "    " if figure else "  "
-    out.print(Text(f"{indent}{source.words}", "dim" if figure else ""))
+        _indented(out, figure)
+    _indented(out, source.words, 4 if figure else 2, "dim" if figure else "")
     if source.url:
-        out.print(Text(f"    {source.url}", "dim"))
+        # A terminal wraps it too, and still copies it as one.
+        out.print(Text(f"    {source.url}", "dim"), soft_wrap=True)
+
+
+def _indented(out: Console, text: str, by: int = 2, style: str = "") -> None:
+    for line in Text(text, style).wrap(out, max(1, out.width - by)):
+        line.rstrip()
+        out.print(Text(" " * by) + line, soft_wrap=True)

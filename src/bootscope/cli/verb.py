@@ -27,13 +27,17 @@ class Verb:
         raise NotImplementedError
 
 
-def terminal() -> Console:
-    """Where results go: coloured on a terminal, plain elsewhere."""
+TABLES, PROSE = 200, 80
+"""The columns of output that does not go to a terminal: a table that is not cut can be searched; texts are as
+wide as those of `--help`."""
+
+
+def terminal(columns: int = TABLES) -> Console:
+    """Where results go: coloured and as wide as the terminal on one, plain and `columns` wide elsewhere."""
     # Verbs that print JSON or list verbs need not load the library that draws tables.
-    # Without a terminal lines may be wide: a table that is not cut can be searched.
     from bootscope.cli.terminal import Terminal
 
-    return Terminal(highlight=False, width=None if sys.stdout.isatty() else 200)
+    return Terminal(highlight=False, width=None if sys.stdout.isatty() else columns)
 
 
 def print_json(kind: str, value: dict[str, object]) -> None:

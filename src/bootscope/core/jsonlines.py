@@ -43,7 +43,7 @@ class JsonLines(Generic[Line]):
         for line in data.splitlines():
             try:
                 found.append(msgspec.json.decode(line, type=self._kind))
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 continue
         return found, begin + data.rfind(b"\n") + 1
 

@@ -51,7 +51,7 @@ def setting(text: str) -> str:
         return {"True": "yes", "False": "no", "None": "none"}.get(text, text)
     try:
         found = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
     if isinstance(found, dict):
         return ", ".join(f"{key}: {value}" for key, value in found.items()) or "none"

@@ -23,8 +23,14 @@ _DIGITS = b"\0".join(b"%d" % n for n in range(10)) + b"\0"
 _LONGEST_TOKEN_BYTES = 128
 _LONGEST_NAME_BYTES = 2048
 _FEWEST_NAMES, _MOST_NAMES = 256, 4_000_000
+_MOST_PADDING_BYTES = 7
+"""Between the names and the markers."""
 _MOST_TABLES = 16
 """Runs of digits that are examined: an image has two or three."""
+_OBJECT_BYTES = 33
+"""What a name takes beside its text."""
+_MOST_TEXT_BYTES = 256 << 20
+"""Limit for the names that are read from one image, in memory. The largest kernels have some 50 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,18 @@ class Kallsyms:
     form: str
 
 
+@dataclass
+class _Room:
+    """How much may still be read from an image, whose tables may be wrong on purpose; in bytes of memory."""
+
+    left_bytes: int = _MOST_TEXT_BYTES
+
+    def take(self, text_bytes: int) -> bool:
+        """Whether there is room for one more name."""
+        self.left_bytes -= text_bytes + _OBJECT_BYTES
+        return self.left_bytes >= 0
+
+
 def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
     """The symbols of an uncompressed little-endian kernel, by address; `word_bytes` is the size of a pointer.
 
@@ -54,12 +72,13 @@ def read(image: bytes, word_bytes: int = 4) -> list[Symbol]:
 
 def read_table(image: bytes, word_bytes: int = 4) -> Kallsyms:
     """Like :func:`read`, with the format of the table."""
+    room = _Room()
     for digits in itertools.islice(re.finditer(re.escape(_DIGITS), image), _MOST_TABLES):
         table = _tokens(image, digits.start())
         if not table:
             continue
         tokens, start, end = table
-        found = _names(image, tokens, start, word_bytes)
+        found = _names(image, tokens, start, word_bytes, room)
         if found:
             count, first, names = found
             addresses = kallsyms_addresses.read(image, count, first, end, word_bytes)
@@ -99,7 +118,7 @@ def _tokens(image: bytes, digits: int) -> tuple[list[bytes], int, int] | None:
 
 
 def _names(
-    image: bytes, tokens: list[bytes], end: int, word_bytes: int
+    image: bytes, tokens: list[bytes], end: int, word_bytes: int, room: _Room
 ) -> tuple[int, int, list[bytes]] | None:
     """(number of names, the offset of that number, the names with their kinds), or None."""
     markers = _markers(image, end)
@@ -107,14 +126,16 @@ def _names(
         return None
     at, marks = markers
     longest = _NAMES_A_MARKER * (_LONGEST_NAME_BYTES + 2)
-    for first in range(at - marks[-1] - 4 & ~3, max(0, at - marks[-1] - longest), -4):
+    for first in range(at - marks[-1] - 4 & ~3, max(word_bytes, at - marks[-1] - longest) - 1, -4):
         # Since Linux 7 the number is not padded to the size of a pointer.
-        for room in {word_bytes, 4}:
-            (count,) = struct.unpack_from("<I", image, first - room)
+        for width in {word_bytes, 4}:
+            (count,) = struct.unpack_from("<I", image, first - width)
             if -(-count // _NAMES_A_MARKER) == len(marks) and _FEWEST_NAMES <= count <= _MOST_NAMES:
-                names = _expanded(image, tokens, first, count, marks)
+                names = _expanded(image, tokens, first, count, at, marks, room)
                 if names:
-                    return count, first - room, names
+                    return count, first - width, names
+                if room.left_bytes < 0:
+                    return None
     return None
 
 
@@ -144,21 +165,44 @@ def _markers(image: bytes, end: int) -> tuple[int, list[int]] | None:
 
 
 def _expanded(
-    image: bytes, tokens: list[bytes], first: int, count: int, marks: list[int]
+    image: bytes, tokens: list[bytes], first: int, count: int, end: int, marks: list[int], room: _Room
 ) -> list[bytes] | None:
-    """The names from `first` on, if they begin where the markers say; None otherwise."""
+    """The names from `first` on, if they begin where the markers say and end at `end`, before the markers;
+    None otherwise."""
+    # The last ones tell most wrong beginnings, of which an image may have a hundred thousand.
+    last = _NAMES_A_MARKER * (len(marks) - 1)
+    ends = first + marks[-1]
+    for _ in range(count - last):
+        if ends >= end or not room.take(0):
+            return None
+        length, ends = _length(image, ends)
+        if not length:
+            return None
+        ends += length
+    if not 0 <= end - ends <= _MOST_PADDING_BYTES:
+        return None
     names: list[bytes] = []
     at = first
     for number in range(count):
         if number % _NAMES_A_MARKER == 0 and at - first != marks[number // _NAMES_A_MARKER]:
             return None
-        length = image[at]
-        at += 1
-        if length & 0x80:
-            length = length & 0x7F | image[at] << 7
-            at += 1
-        if not 0 < length <= _LONGEST_NAME_BYTES:
+        if at >= end:
             return None
-        names.append(b"".join([tokens[token] for token in image[at : at + length]]))
+        length, at = _length(image, at)
+        name = b"".join([tokens[token] for token in image[at : at + length]])
+        if not 0 < len(name) <= _LONGEST_NAME_BYTES or not room.take(len(name)):
+            return None
+        names.append(name)
         at += length
     return names
+
+
+def _length(image: bytes, at: int) -> tuple[int, int]:
+    """(the number of tokens of the name at an offset, the offset of the first one); 0 tokens if that is no
+    name. `at` is an offset before the tokens, so that two more bytes are there."""
+    length = image[at]
+    at += 1
+    if length & 0x80:
+        length = length & 0x7F | image[at] << 7
+        at += 1
+    return (length if length <= _LONGEST_NAME_BYTES else 0), at

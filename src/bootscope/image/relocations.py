@@ -33,21 +33,27 @@ class Relocations:
 
 def read(image: bytes) -> Relocations | None:
     """The table of an uncompressed little-endian 64-bit kernel; None where there is none."""
+    done: dict[tuple[int, bytes], int] = {}
     for match in _RELATIVE.finditer(image):
         start = match.start() - 8
         kind = image[start + 8 : start + 16]
         if start < 0 or image[start + 32 : start + 40] != kind:
             continue
-        entries = _run(image, start, kind)
+        # What begins inside a run that was too short is shorter still.
+        run = start % _ENTRY.size, kind
+        if start < done.get(run, 0):
+            continue
+        entries, done[run] = _run(image, start, kind)
         if len(entries) >= _FEWEST:
             base = _base(image, entries)
             return Relocations({at - base: to for at, to in entries}, base) if base else None
     return None
 
 
-def _run(image: bytes, start: int, kind: bytes) -> list[tuple[int, int]]:
-    """(place, value) of consecutive entries; entries of other kinds between them are skipped."""
-    found, strange = [], 0
+def _run(image: bytes, start: int, kind: bytes) -> tuple[list[tuple[int, int]], int]:
+    """((place, value) of consecutive entries, the offset where they end); entries of other kinds between them
+    are skipped."""
+    found, strange, at = [], 0, start
     for at in range(start, min(len(image) - _ENTRY.size, start + _MOST * _ENTRY.size), _ENTRY.size):
         place, _, value = _ENTRY.unpack_from(image, at)
         if image[at + 8 : at + 16] == kind and place >> 48 == 0xFFFF:
@@ -55,7 +61,7 @@ def _run(image: bytes, start: int, kind: bytes) -> list[tuple[int, int]]:
             strange = 0
         elif (strange := strange + 1) > 8:
             break
-    return found
+    return found, at
 
 
 def _base(image: bytes, entries: list[tuple[int, int]]) -> int:

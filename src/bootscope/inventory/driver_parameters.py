@@ -24,8 +24,8 @@ _LEAST_NS = 1_000_000
 """A driver that takes less is left as it is."""
 _MOST_OTHERS = 3
 _PARAMETER = re.compile(r"^([0-9a-f]+) \w __param_(?!str_|ops_)(\w+)$", re.M)
-_PORT = r"\bttyS(\d+) at "
-_CONSOLE = re.compile(r"console=ttyS(\d+)")
+_PORT = r"\bttyS(\d{1,4}) at "
+_CONSOLE = re.compile(r"console=ttyS(\d{1,4})\b")
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,8 @@ def _words(line: str) -> list[str] | None:
     """The words of a command, without a redirection to the console and without a comment; None where it needs
     a shell."""
     quoted: list[str] = []
+    if "\0" in line:
+        return None
 
     def aside(match: re.Match[str]) -> str:
         quoted.append(match[0])

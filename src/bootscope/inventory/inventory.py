@@ -171,7 +171,7 @@ class Inventory:
     @property
     def memory_bytes(self) -> int:
         """The size of memory from the log; 0 where it does not show it."""
-        found = self.logged(r"Memory: \d+K/(\d+)K available")
+        found = self.logged(r"Memory: \d+K/(\d{1,12})K available")
         return int(found[1]) * 1024 if found else 0
 
     @cached_property

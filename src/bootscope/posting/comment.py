@@ -139,7 +139,7 @@ def decoded(data: bytes, kind: type[_Type], server: str) -> _Type:
     """A server's answer, decoded. Raises ToolError if it has another form."""
     try:
         return msgspec.json.decode(data, type=kind)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         words = f"{server} answered with something else than its API says: {error}"
         raise ToolError(words, hint="is the address that of the API?") from error
 

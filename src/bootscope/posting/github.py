@@ -117,7 +117,7 @@ def _number(environ: Mapping[str, str]) -> int | None:
     """The number of the job's pull request: from the event, otherwise from the ref that was checked out."""
     try:
         event = msgspec.json.decode(file_in(environ, "GITHUB_EVENT_PATH") or b"{}", type=_Event)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         event = _Event()
     if event.pull_request:
         return event.pull_request.number

@@ -176,7 +176,8 @@ def _said(error: urllib.error.HTTPError) -> str:
     import msgspec
 
     found: object = None
-    with contextlib.suppress(OSError, http.client.HTTPException, ValueError, msgspec.MsgspecError):
+    damaged = (ValueError, msgspec.MsgspecError, RecursionError)
+    with contextlib.suppress(OSError, http.client.HTTPException, *damaged):
         found = msgspec.json.decode(error.read(1 << 16))
     if not isinstance(found, dict):
         return ""

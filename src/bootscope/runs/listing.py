@@ -92,7 +92,7 @@ def figure_of(store: Store, run: Summary, *, own: bool = False) -> Figure | None
 
 
 def _sent_figure(store: Store, run: Summary, *, own: bool) -> Figure | None:
-    with contextlib.suppress(msgspec.MsgspecError):
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError):
         if text := store.sent_figure(run.run_id, own=own):
             return msgspec.json.decode(text, type=Figure)
     return None
@@ -101,7 +101,7 @@ def _sent_figure(store: Store, run: Summary, *, own: bool) -> Figure | None:
 def kept_figure(store: Store, run: Summary) -> Figure | None:
     """The same if it was computed before; None also if that would take a while."""
     path = store.runs / run.run_id
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
+    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
         kept = msgspec.json.decode((path / FIGURE).read_bytes(), type=Figure)
         made_by = _made_by(path)
         if kept.made_by == made_by and made_by and kept.complete == run.complete and run.usable:
