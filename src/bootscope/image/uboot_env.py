@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from bootscope.core.errors import UserError, printable
 
-_VARIABLES = re.compile(rb"(?:\0[A-Za-z_][\w.]{0,60}=[^\0]{0,8192})+\0\0")
+_VARIABLES = re.compile(rb"(?:\0[A-Za-z_][\w.]{0,60}=[^\0]{0,8192})++")
 _SEARCHED_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _CRC_BYTES = 4
@@ -23,7 +23,9 @@ def default_environment(program: bytes) -> dict[str, str]:
         return {}
     # It is a sequence of texts; bootcmd is near its beginning.
     begin = max(0, program.rfind(b"\0\0", 0, at))
-    found = _VARIABLES.search(program, begin, begin + _SEARCHED_BYTES)
+    runs = _VARIABLES.finditer(program, begin, begin + _SEARCHED_BYTES - 2)
+    # Two zeros end it.
+    found = next((run for run in runs if program.startswith(b"\0\0", run.end())), None)
     lines = found[0].split(b"\0") if found else []
     return dict(line.decode("utf-8", "replace").split("=", 1) for line in lines if b"=" in line)
 

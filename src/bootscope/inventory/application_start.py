@@ -16,8 +16,7 @@ _SETS = re.compile(r"^\s*(?:export\s+)?\w+=", re.MULTILINE)
 _CASE = re.compile(r"\s*case\s+\"?\$\{?1\}?\"?\s+in\s*$")
 _START = re.compile(r"\s*\(?(?:[\w-]+\|)*\"?start\"?(?:\|[\w-]+)*\)(.*)$")
 _NOTHING = re.compile(r"\s*(?:#.*|exit 0|exit \$\?|:)?\s*$")
-_REDIRECTION = re.compile(r"\d*[<>]+(?:&\d|\s*[^\s&]+)")
-_BACKGROUND = re.compile(r"\s*&\s*$")
+_REDIRECTION = re.compile(r"(?<!\d)\d*[<>]+(?:&\d|\s*[^\s&]+)")
 
 
 def script(scripts: StartScripts, path: str) -> str:
@@ -49,7 +48,7 @@ def commands(scripts: StartScripts, path: str) -> str:
     if launch not in lines:
         return ""
     before = "".join(f"{line}\n" for line in lines[: lines.index(launch)])
-    own = _BACKGROUND.sub("", launch).strip()
+    own = launch.strip().removesuffix("&").strip()
     return f"{before}{own if own.startswith('exec ') else f'exec {own}'}\n"
 
 

@@ -10,7 +10,7 @@ from bootscope.inventory.start_scripts import StartScripts
 _SHELL = re.compile(r"#!\s*(?:/usr)?/bin/(?:da|a)?sh\b.*\n")
 _GUARD = re.compile(r"""^[ \t]*(?:\[ "?\$1"? = "?start"? \] \|\| exit(?: 0)?|exit(?: 0| \$\?)?)[ \t]*$""")
 _OWN_SHELL = re.compile(
-    r"^[ \t]*(?:.*[\s;&|{(])?(?:exit|exec|cd|umask|trap|set -\w*[eux]\w*)\b", re.MULTILINE
+    r"^[ \t]*+(?:.*[\s;&|{(])?(?:exit|exec|cd|umask|trap|set -\w*[eux]\w*)\b", re.MULTILINE
 )
 """Commands that would change the shell for the scripts that follow, or end it."""
 _OWN_NAME = re.compile(r"^(?!.*usage).*\$\{?0\b", re.MULTILINE | re.IGNORECASE)

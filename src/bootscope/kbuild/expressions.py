@@ -13,6 +13,8 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<op>&&|\|\||!=|<=|>=|[!()=<>])"
     r"|\"(?P<text>(?:[^\"\\]|\\.)*)\"|'(?P<other>[^']*)'|(?P<word>[\w./$-]+)|(?P<bad>.+))"
 )
+_DEEPEST = 60
+"""Brackets and `!` inside each other; real expressions have a few."""
 UNKNOWN = "$"
 """Stands for what the tree's own tools would ask the compiler or the shell: treated as true."""
 
@@ -118,7 +120,7 @@ class _Parser:
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens = tokens
-        self._at = 0
+        self._at = self._depth = 0
 
     @property
     def at_end(self) -> bool:
@@ -146,6 +148,13 @@ class _Parser:
         return found[0] if len(found) == 1 else Expression(kind, found)
 
     def _one(self) -> Expression | None:
+        self._depth += 1
+        try:
+            return self._inner() if self._depth <= _DEEPEST else None
+        finally:
+            self._depth -= 1
+
+    def _inner(self) -> Expression | None:
         if self._take("!"):
             inner = self._one()
             return Expression("not", (inner,)) if inner else None

@@ -24,7 +24,7 @@ Ways = tuple[Way, ...]
 ALWAYS: Ways = (frozenset(),)
 _MOST_WAYS = 16
 _LISTS = ("obj", "lib", "core", "drivers", "machine", "libs", "net", "head", "plat", "virt", "extra")
-_ASSIGN = re.compile(r"^([^\s:#?+=]*(?:\$\([^)]*\)[^\s:#?+=]*)*)\s*(?:[:?+]|::)?=\s*(.*)$")
+_ASSIGN = re.compile(r"^((?:[^\s:#?+=$]|\$(?:\([^)]*\))?+)*+)\s*(?:[:?+]|::)?=\s*(.*)$")
 _LIST = re.compile(r"^(?P<base>[\w.$()/-]*?)-(?P<suffix>y|m|objs|\$\(.*\))$")
 _CONDITIONS = ("ifdef", "ifeq", "ifneq", "ifndef")
 _CONFIG = re.compile(r"CONFIG_(?:\$\(\w+\))?(\w+)")
