@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from bootscope.core.errors import UserError
 from bootscope.readers.base import Boot, Options, Reading, Source
-from bootscope.readers.formats import valgrind_errors
+from bootscope.readers.formats.valgrind_errors import MAX_ROWS, READERS
 
 from .fuzzing import FIXTURES, check, damaged, read, source, survives
 
 FOLDER = "valgrind-errors"
-(READER,) = valgrind_errors.READERS
+(READER,) = READERS
 LOGS = sorted(path.name for path in (FIXTURES / FOLDER).glob("*.txt"))
 BEHIND = "Address 0x4a41050 is 0 bytes after a block of size 16 alloc'd"
 INSIDE = "Address 0x4a41180 is 0 bytes inside a block of size 4"
@@ -202,16 +202,15 @@ def test_output_of_the_program_is_not_understood_and_parents_are_told() -> None:
     assert reading.boots[0].tables[-1].rows[0][:2] == (7, 6)
 
 
-def test_texts_and_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(valgrind_errors, "_MAX_ROWS", 3)
-    one = "==7== {0}{1}\n==7==    at 0x1: {1}\n==7==  {1}\n==7== \n"
-    reading = of(
-        "".join(one.format(n, "x" * 5000) for n in range(5)) + "".join(f"=={n}== \n" for n in range(9))
-    )
+def test_texts_and_tables_are_bounded() -> None:
+    long = "==7== {0}{1}\n==7==    at 0x1: {1}\n==7==  {1}\n==7== \n"
+    errors = "".join(long.format(n, "x" * (5000 if n < 5 else 5)) for n in range(MAX_ROWS + 2))
+    processes = "".join(f"=={n}== \n" for n in range(100, 100 + MAX_ROWS + 5))
+    reading = of(errors + processes)
     rows = reading.boots[0].tables[0].rows
-    assert len(rows) == 3 and all(len(str(cell)) <= 300 for row in rows for cell in row)
-    assert len(reading.boots[0].tables[-1].rows) == 3 and len(reading.missed) == 6
-    assert [(r.what, r.count) for r in reading.repairs] == [("errors not kept, behind 3", 2)]
+    assert len(rows) == MAX_ROWS and all(len(str(cell)) <= 300 for row in rows for cell in row)
+    assert len(reading.boots[0].tables[-1].rows) == MAX_ROWS and len(reading.missed) == 6
+    assert [(r.what, r.count) for r in reading.repairs] == [("errors not kept, behind 10,000", 2)]
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -49,7 +49,7 @@ _SUPPRESSION = re.compile(
     r"|(?:fun|obj|src|match-leak-kinds|Memcheck|Helgrind|drd):.*)"
 )
 _TEXT = 300
-_MAX_ROWS = 100_000
+MAX_ROWS = 10_000
 """Errors and leaks that are kept of one file, each; and processes."""
 
 
@@ -123,7 +123,7 @@ class _File:
         known = self._processes.get(pid)
         if known is not None and not zero:
             return known
-        if len(self._all) >= _MAX_ROWS:
+        if len(self._all) >= MAX_ROWS:
             return known
         self._processes[pid] = new = _Process(pid, zero)
         self._all.append(new)
@@ -223,8 +223,8 @@ class _File:
         if leak:
             error.leak = (leak[5], _count(leak[1]), _count(leak[3] or "0"), _count(leak[4]))
         rows = self._leaks if leak else self._errors
-        if len(rows) >= _MAX_ROWS:
-            self._tally.repair(f"{'leaks' if leak else 'errors'} not kept, behind {_MAX_ROWS:,}", self._line)
+        if len(rows) >= MAX_ROWS:
+            self._tally.repair(f"{'leaks' if leak else 'errors'} not kept, behind {MAX_ROWS:,}", self._line)
             return
         rows.append(error)
         self._known[key] = error
