@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import io
+import json
+import random
+import tarfile
 from pathlib import Path
 
 import msgspec
@@ -13,8 +17,10 @@ from bootscope.core.errors import UserError
 from bootscope.core.jsonlines import JsonLines
 from bootscope.core.text import setting
 from bootscope.inventory.machine import processors
+from bootscope.regression import debs, roots
 
 from . import artefact_builders as made
+from . import tree_builders as trees
 from .conftest import Command
 from .known_builders import inventory_of
 
@@ -87,3 +93,43 @@ def test_a_journal_with_a_field_that_is_nested_too_deeply(
     done = main_here("import", "boot.json")
     assert done.returncode == 0, done.stderr[-2000:]
     assert "systemd journal" in done.stdout
+
+
+def damaged_archive(path: Path, kind: str) -> Path:
+    """A tar archive, compressed, with some bytes of its middle changed."""
+    chance = random.Random(1)
+    with tarfile.open(path, f"w:{kind}") as archive:
+        for number in range(20):
+            text = "".join(f"{chance.randrange(9999)} words\n" for _ in range(2000)).encode()
+            member = tarfile.TarInfo(f"{number}.txt")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 200] = b"\xff" * 200
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["gz", "xz", "bz2"])
+def test_archives_that_are_damaged_in_their_middle(tmp_path: Path, kind: str) -> None:
+    path = damaged_archive(tmp_path / "a", kind)
+    for work in ("debs", "root"):
+        (tmp_path / work).mkdir()
+    with pytest.raises(UserError):
+        debs.in_tar(path, tmp_path / "debs")
+    with pytest.raises(UserError, match="nor a tar archive"):
+        roots.opened(path, tmp_path / "root")
+
+
+def test_variables_of_a_build_that_are_no_text(main_here: Command, tmp_path: Path) -> None:
+    """Bytes of the environment that are no UTF-8 come as halves of surrogate pairs."""
+    folder = trees.yocto(tmp_path / "build")
+    for path in (folder / "tmp/deploy/images/qemuarm").glob("*.testdata.json"):
+        odd = {"APPEND": "x\udcff quiet", "DISTRO": "\ud800", "TARGET_PREFIX": "\ud800"}
+        path.write_text(json.dumps(json.loads(path.read_text()) | odd))
+    for path in (folder / "tmp/deploy/images/qemuarm").glob("*.qemuboot.conf"):
+        path.unlink()
+    done = main_here("system", "import", folder, "--as", "odd")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert main_here("audit", "odd").returncode == 0

@@ -103,6 +103,8 @@ class Parts:
             if path.stat().st_size > _MOST_JSON:
                 raise ValueError("it is too large")
             told = json.loads(path.read_bytes())
+            # Bytes that were no UTF-8 in the build's environment cannot be stored.
+            told = json.loads(json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"))
             if not isinstance(told, dict):
                 raise ValueError("it is not an object")
         except (OSError, ValueError, RecursionError) as error:

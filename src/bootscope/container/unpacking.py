@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import lzma
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -26,7 +28,7 @@ def unpack(deb: Path, root: Path) -> None:
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             for member in archive:
                 _put(archive, member, root)
-    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+    except (tarfile.TarError, lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise ToolError(f"{deb.name} holds no files that can be read: {error}") from error
 
 

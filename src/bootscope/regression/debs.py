@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import re
 import tarfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -53,7 +56,7 @@ def in_tar(whole: Path, work: Path) -> dict[str, Deb]:
                 name, data = PurePosixPath(member.name).name, archive.extractfile(member)
                 if data is not None and name.endswith(".deb"):
                     (work / name).write_bytes(data.read())
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         raise UserError(f"{printable(str(whole))}: {printable(str(error))}") from error
     return in_folder(work)
 

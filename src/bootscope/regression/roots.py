@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import tarfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +82,7 @@ def _taken_out(given: Path, to: Path) -> bool:
             archive.extractall(to, members=plain, filter="tar")
     except tarfile.FilterError as error:
         raise UserError(f"{printable(str(given))}: {printable(str(error))}") from error
-    except (tarfile.TarError, EOFError, OSError):
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError):
         return False
     return True
 
