@@ -98,7 +98,7 @@ def test_a_journal_with_a_field_that_is_nested_too_deeply(
 def damaged_archive(path: Path, kind: str) -> Path:
     """A tar archive, compressed, with some bytes of its middle changed."""
     chance = random.Random(1)
-    with tarfile.open(path, f"w:{kind}") as archive:
+    with tarfile.open(path, mode=f"w:{kind}", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
         for number in range(20):
             text = "".join(f"{chance.randrange(9999)} words\n" for _ in range(2000)).encode()
             member = tarfile.TarInfo(f"{number}.txt")
