@@ -35,13 +35,14 @@ from bootscope.core.errors import ToolError, UserError
 from bootscope.core.text import seconds, size, span
 from bootscope.emulator.plugin_config import Limits
 from bootscope.imageedit.record import ImageRecord
-from bootscope.inventory import probe_order, unused_files
+from bootscope.inventory import application_profile, probe_order, unused_files
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.report.tables import make_table
 from bootscope.search.bench import Bench
 from bootscope.search.emulator import Measuring
 from bootscope.search.services import refused, words_of
 from bootscope.search.sooner import Sooner, sooner
+from bootscope.search.training import profile
 from bootscope.search.verdict import ExactVerdict, verdict
 from bootscope.system.changes import refuse_configuring
 from bootscope.system.load import LoadedSystem, load_system, system_names
@@ -144,6 +145,8 @@ def _tried(
     if not base.boot.info.complete:
         raise UserError(f"{loaded.system.name} itself does not boot: {base.boot.info.message}")
     known = facts(store, base, bench.cache)
+    if any(speaks_of(recipe.change, application_profile.FOUND) for _, _, recipe in picked):
+        known = replace(known, profile=profile(bench, loaded))
     changed = variant(loaded, known, args.technique, args.force)
     recipes = [recipe for _, _, recipe in picked]
     _count(bench, loaded, base, known, recipes)

@@ -110,6 +110,17 @@ class Remote:
             raise ToolError(f"QEMU's gdbstub does not report register {register.name}: '{said[:40]}'")
         return int.from_bytes(bytes.fromhex(said), "little")
 
+    def memory(self, address: int, count: int) -> bytes | None:
+        """`count` bytes of memory as the chosen CPU sees it; None where nothing is mapped for it."""
+        data = b""
+        while len(data) < count:
+            wanted = min(_PART_BYTES // 2, count - len(data))
+            said = self.ask(f"m{address + len(data):x},{wanted:x}")
+            if not re.fullmatch(r"(?:[0-9a-f]{2})+", said):
+                return None
+            data += bytes.fromhex(said)
+        return data[:count]
+
     def _file(self, name: str) -> str:
         """A file of the target's description."""
         text = ""

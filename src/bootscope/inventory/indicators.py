@@ -16,6 +16,7 @@ from bootscope.core.text import size, span
 from bootscope.cores.counts import Count
 from bootscope.devices.sd_card import BOOT_TABLES
 from bootscope.inventory import (
+    application_profile,
     code_order,
     driver_parameters,
     entropy,
@@ -181,6 +182,9 @@ INDICATORS = {
     ),
     "kernel-code-misses": Indicator(
         "code of the kernel that misses caches, by counts for a core", code_order.misses, lambda known: None
+    ),
+    "application-computes": Indicator(
+        "an application that computes before its milestone", application_profile.computes, lambda known: None
     ),
     "kernel-in-the-way": Indicator(
         "a compressed kernel that is loaded where it unpacks to", kernel_place.in_the_way, lambda known: None

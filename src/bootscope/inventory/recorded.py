@@ -39,6 +39,8 @@ class Recorded(Inventory):
     view: View
     closures: Closures | None = None
     """Finds what goes off with symbols of the kernel; None where there is no cache of sources."""
+    profile: str = ""
+    """How often the application's branches were taken, for `application.profile`; empty: not counted yet."""
 
 
 _CPUS = 1

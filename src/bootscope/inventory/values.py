@@ -17,6 +17,7 @@ from bootscope.boards.changed import clock_apart, parted
 from bootscope.core.errors import UserError
 from bootscope.devices.sd_card import ROOM_SECTORS
 from bootscope.inventory import (
+    application_profile,
     application_program,
     application_start,
     boot_scripts,
@@ -95,6 +96,8 @@ def value_if_known(
     """
     try:
         return value_of(name, known)
+    except application_profile.Untrained:
+        return None
     except UserError as error:
         if isinstance(error, Absent | Unrecorded) or name not in FOUND or known.knows(Part.BOOT):
             raise
@@ -236,6 +239,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     "application_script": _of_scripts(lambda scripts: scripts.name("application"), application=True),
     "nand_chip": raw_flash.nand_chip,
     "ubi_with_fastmap": raw_flash.ubi_with_fastmap,
+    **application_profile.FOUND,
     **application_program.FOUND,
     **boot_scripts.FOUND,
     **code_order.FOUND,

@@ -5,22 +5,26 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
 import msgspec
 
 from bootscope.analysis.views import view
 from bootscope.audit.findings import Finding, audit
-from bootscope.changes.compose import composed
+from bootscope.changes.applies import fill
+from bootscope.changes.compose import composed, speaks_of
 from bootscope.changes.impossible import prebuilt
 from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, span
+from bootscope.inventory import application_profile
 from bootscope.inventory.recorded import facts
 from bootscope.search.experiment import Ahead, Bench, Changes, Experiment, Goal, Worth, title, without
 from bootscope.search.job import Candidate
 from bootscope.search.outcome import Outcome
 from bootscope.search.scheduler import Scheduler
 from bootscope.search.search import Search
+from bootscope.search.training import profile
 from bootscope.search.verdict import ExactVerdict
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -130,7 +134,18 @@ class EmulatedBench(Bench[ExactVerdict]):
 
     def changes(self, accepted: Changes) -> dict[str, Change]:
         """Changes combined. Raises UserError when they conflict."""
-        return composed(self.loaded.system, {name: accepted[name] for name in in_order(accepted)})
+        found = {name: accepted[name] for name in in_order(accepted)}
+        if any(speaks_of(change, application_profile.FOUND) for change in found.values()):
+            found = {name: fill(change, self._trained) for name, change in found.items()}
+        return composed(self.loaded.system, found)
+
+    def _trained(self, name: str) -> str | None:
+        """The profile of the application, in place of its placeholder: counted when first needed."""
+        return self._profile if name == application_profile.PLACEHOLDER else None
+
+    @cached_property
+    def _profile(self) -> str:
+        return profile(self.scheduler.bench, self.loaded)
 
     def experiment_line(self, e: Experiment[ExactVerdict]) -> str:
         name = title(e.techniques)

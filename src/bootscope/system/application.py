@@ -28,6 +28,8 @@ class Application(Setting, frozen=True):
     it (`path`) and nothing is compiled.
     `libc`: ``glibc``, or ``musl`` (linked statically), built from the source that `libc_source` names.
     `strip`: removes symbols and debug information.
+    `profile`: how often the program's branches were taken in a boot, for GCC's -fprofile-use (see
+    builder/steps/code_profile.py).
     """
 
     process: str
@@ -37,4 +39,5 @@ class Application(Setting, frozen=True):
     libc: str = "glibc"
     libc_source: str = "musl"
     strip: bool = True
+    profile: str | msgspec.UnsetType = msgspec.UNSET
     configured: Configured | msgspec.UnsetType = msgspec.UNSET

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bootscope.arch.model import Architecture
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs, toolchain
+from bootscope.builder.steps import code_profile, programs, toolchain
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.builder.steps.userland import APPLICATION_WHOLE
 from bootscope.core.errors import UserError, printable
@@ -45,6 +45,8 @@ def step(application: Application, configured: Configured, arch: Architecture, c
     }
     if not application.strip:
         inputs["strip"] = False
+    if profile := code_profile.files_of(application):
+        inputs["profile"] = code_profile.inputs(profile)
     needs = (f"unpack-{configured.source}", *((compiler,) if compiler else ()))
     tools = tuple(arch.tools.tool(name) for name in ("gcc", "ld", "strip"))
     return Step(
@@ -64,7 +66,8 @@ def _made(context: Context, application: Application, configured: Configured, ar
     # With relative paths to their sources, makefiles put no path of this computer into objects.
     (context.scratch / "tree").symlink_to(tree)
     build.mkdir()
-    environment = _flags(application)
+    profiled = code_profile.put(build, code_profile.files_of(application))
+    environment = _flags((*application.compiler_options, *profiled))
     options = [_filled(option, arch) for option in configured.options]
     context.run(["../tree/configure", *options], cwd=build, env=environment)
     context.run(["make", f"-j{context.jobs}", configured.makes], cwd=build, env=environment)
@@ -81,11 +84,11 @@ def _filled(option: str, arch: Architecture) -> str:
     return option.replace("{prefix}", arch.tools.prefix).replace("{triplet}", arch.tools.triplet)
 
 
-def _flags(application: Application) -> dict[str, str]:
+def _flags(given: tuple[str, ...]) -> dict[str, str]:
     """The compiler's options, as configure scripts take them. Options for code generation go to compiling and
     linking, those for the linker only to linking."""
-    linking = [o for o in application.compiler_options if o in _LINKING or o.startswith(_LINKING_BEGINS)]
-    compiling = " ".join(o for o in application.compiler_options if o not in linking)
+    linking = [o for o in given if o in _LINKING or o.startswith(_LINKING_BEGINS)]
+    compiling = " ".join(o for o in given if o not in linking)
     return {"CFLAGS": compiling, "CXXFLAGS": compiling, "LDFLAGS": " ".join([compiling, *linking])}
 
 

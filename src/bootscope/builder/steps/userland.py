@@ -12,7 +12,7 @@ from bootscope.builder import linkmap
 from bootscope.builder.configuring import configure
 from bootscope.builder.ids import tree_id
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import programs, toolchain
+from bootscope.builder.steps import code_profile, programs, toolchain
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.kbuild import kconfig
 from bootscope.system.application import Application
@@ -129,16 +129,23 @@ def _steps(compiler: str) -> tuple[str, ...]:
 def application_step(application: Application, folder: Path, arch: Architecture, compiler: str = "") -> Step:
     """The step `application`: all C files of `folder` compiled into one program; `compiler` as for
     :func:`busybox_step`."""
-    musl = application.libc == MUSL
+    musl, profile = application.libc == MUSL, code_profile.files_of(application)
+    counted = bool(profile) or code_profile.COUNTING in application.compiler_options
 
     def work(context: Context) -> None:
         toolchain.take(context, compiler)
-        program = context.out / "program"
+        program, where = context.out / "program", folder
         sources = sorted(path.name for path in folder.glob("*.c"))
         options = [*application.compiler_options, f"-ffile-prefix-map={folder}=."]
+        if counted:
+            where = code_profile.apart(context.scratch, folder)
+            sources = [f"{code_profile.SOURCES}/{name}" for name in sources]
+            options += code_profile.put(where, profile)
         before, after = with_musl(context, arch) if musl else ([], [])
         gcc = [arch.tools.tool("gcc"), *options, *before]
-        context.run([*gcc, "-o", program, *sources, *after], cwd=folder)
+        context.run([*gcc, "-o", "program" if counted else program, *sources, *after], cwd=where)
+        if counted:
+            shutil.move(where / "program", program)
         programs.keep_symbols(context, arch, program, APPLICATION_WHOLE, "program.map")
         if application.strip:
             context.run([arch.tools.tool("strip"), program])
@@ -148,5 +155,7 @@ def application_step(application: Application, folder: Path, arch: Architecture,
         inputs["libc"] = application.libc
     if not application.strip:
         inputs["strip"] = False
+    if counted:
+        inputs["profile"] = code_profile.SOURCES, *code_profile.inputs(profile)
     needs = (*(("libc",) if musl else ()), *_steps(compiler))
     return Step("application", "building the application", 2, work, inputs, needs, _compiling(arch))
