@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole device that has the partition with the root file system."""
+"""Where the root file system is, and of which kind it is."""
 
 from __future__ import annotations
 
@@ -21,5 +21,12 @@ def root_disk(known: Inventory) -> str:
     return found[1] or found[2]
 
 
-FOUND = {"root_disk": root_disk}
+def root_filesystem(known: Inventory) -> str:
+    """Its kind, as `rootfstype=` names it. Raises UserError where it is unknown."""
+    if not known.filesystem:
+        raise UserError("the kind of root file system is not known")
+    return known.filesystem
+
+
+FOUND = {"root_disk": root_disk, "root_filesystem": root_filesystem}
 """Placeholders, and functions for their values in a system."""
