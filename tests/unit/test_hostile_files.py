@@ -60,9 +60,10 @@ def test_a_setting_that_is_no_python() -> None:
     assert setting("{[]: 1}") == "{[]: 1}"
 
 
-def test_a_run_that_is_nested_too_deeply(tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", [DEEP.encode(), b'"\xff"'], ids=["deep", "no text"])
+def test_a_damaged_record_of_a_run(tmp_path: Path, value: bytes) -> None:
     path = tmp_path / "run.json"
-    path.write_text(f'{{"schema": 1, "x": {DEEP}}}')
+    path.write_bytes(b'{"schema": 1, "x": ' + value + b"}")
     with pytest.raises(UserError, match="cannot be read"):
         record.read_json(path, record.RunInfo)
 

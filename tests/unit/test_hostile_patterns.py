@@ -61,3 +61,11 @@ def test_a_makefile_with_many_functions_in_a_line(tmp_path: Path) -> None:
 def test_expressions_that_are_nested_too_deeply(text: str) -> None:
     assert expressions.parse(text) is expressions.TRUE
     assert expressions.parse("(" * 20 + "!A" + ")" * 20) == expressions.parse("!A")
+
+
+@pytest.mark.parametrize("line", ["echo hi\n", "; /dev//dev//dev//dev/", "mounted mounts"])
+def test_long_start_scripts(line: str) -> None:
+    """Each of some dozen techniques looks for some twenty programs in each of them."""
+    texts = {f"/etc/init.d/S{number}x": f"#!/bin/sh\n{line * 20_000}\n" for number in range(10, 40)}
+    with within(CPU_S):
+        assert set(StartScripts.of(texts, "/usr/bin/app").roles.values()) == {""}

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import msgspec
 
+from bootscope.core.damaged import DAMAGED
+
 FIGURES = Path(__file__).with_name("figures.json")
 
 
@@ -54,7 +56,7 @@ def last(root: Path, step: str) -> Took | None:
     """The last run of this step with the cache at `root`, if known."""
     try:
         return msgspec.json.decode(_path(root, step).read_bytes(), type=Took)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *DAMAGED):
         return None
 
 

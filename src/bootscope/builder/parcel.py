@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from bootscope.core import zstd
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError, printable
 
 MAGIC = b"bsparcel"
@@ -63,7 +64,7 @@ def unpack(source: BinaryIO, folder: Path) -> None:
     try:
         with known.ZstdFile(source, "rb", options=limit) as stream:
             _unpack(stream, folder)
-    except (known.ZstdError, EOFError, msgspec.MsgspecError, UnicodeError) as error:
+    except (known.ZstdError, EOFError, UnicodeError, *DAMAGED) as error:
         raise ToolError(f"a parcel cannot be unpacked: {printable(str(error))[:200]}") from error
 
 

@@ -19,6 +19,7 @@ import msgspec
 from bootscope.builder import parcel
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, tree_id
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import SpaceError, ToolError, UserError
 from bootscope.core.remote_files import MissingFileError, download, upload
 
@@ -63,7 +64,7 @@ class Share:
         download(self._name(step_id, "json"), work / "json")
         try:
             said = msgspec.json.decode((work / "json").read_bytes(), type=Shared)
-        except (msgspec.MsgspecError, RecursionError) as error:
+        except DAMAGED as error:
             raise ToolError(f"{self._name(step_id, 'json')} is damaged: {error}") from error
         download(self._name(step_id, "parcel"), work / "parcel")
         if said.schema != SCHEMA or said.step_id != step_id or file_sha256(work / "parcel") != said.sha256:

@@ -23,6 +23,7 @@ from bootscope.builder.archive import MIRROR, Archives
 from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of, tree_id
 from bootscope.builder.progress import Progress
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError, UserError
 from bootscope.system.source import Archive, Package, PackageSet, Source
 
@@ -67,7 +68,7 @@ def resolved(wanted: Wanted, cache: Cache) -> Resolved | None:
         found = msgspec.json.decode(
             (cache.sources / wanted.key / "resolved.json").read_bytes(), type=Resolved
         )
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *DAMAGED):
         return None
     return found if Path(found.path).exists() else None
 

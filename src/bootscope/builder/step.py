@@ -20,6 +20,7 @@ from bootscope.builder.cache import Cache
 from bootscope.builder.ids import file_sha256, id_of
 from bootscope.builder.progress import Progress
 from bootscope.builder.share import Share
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import CommandError, SpaceError, StepError, ToolError
 from bootscope.core.process import Finished, build_environment, run, search_path
 from bootscope.core.tools import require, versions
@@ -165,7 +166,7 @@ def read_meta(path: Path) -> Meta:
     """The meta.json of a finished step. Raises ToolError when it is damaged."""
     try:
         return msgspec.json.decode((path / "meta.json").read_bytes(), type=Meta)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *DAMAGED) as error:
         raise ToolError(f"{path}/meta.json cannot be read: {error}", hint="remove that folder") from error
 
 

@@ -21,6 +21,7 @@ import msgspec
 from bootscope.builder.cache import remove_tree
 from bootscope.builder.ids import id_of
 from bootscope.builder.step import Context
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.tools import versions
 
 KEPT = 4
@@ -77,6 +78,6 @@ def kept(root: Path, key: str) -> list[Path]:
 def _distance(tree: Path, wanted: Mapping[str, object]) -> int:
     """The number of symbols that were requested differently."""
     there: dict[str, object] = {}
-    with contextlib.suppress(OSError, msgspec.DecodeError):
+    with contextlib.suppress(OSError, *DAMAGED):
         there = msgspec.json.decode((tree / _WANTED).read_bytes(), type=dict[str, object])
     return sum(there.get(name) != wanted.get(name) for name in {*there, *wanted})

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from bootscope.buildtrees.output import CommandLine, Output
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.text import listed
 
@@ -99,7 +100,7 @@ def _before(folder: Path, name: str) -> Written:
         if path.is_symlink() or path.stat().st_size > _MOST_COMPARED:
             return nothing
         kept = msgspec.json.decode(path.read_bytes(), type=Written)
-    except (OSError, msgspec.DecodeError, RecursionError):
+    except (OSError, *DAMAGED):
         return nothing
     kept.files = {path: mark for path, mark in kept.files.items() if _stays_inside(path)}
     return kept if kept.schema == SCHEMA else nothing

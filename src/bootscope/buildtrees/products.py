@@ -16,6 +16,7 @@ from bootscope.buildtrees.look import text
 from bootscope.buildtrees.model import Tree
 from bootscope.buildtrees.owner import build_files
 from bootscope.core import process
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError, UserError, printable
 from bootscope.core.text import listed
 from bootscope.kbuild.kconfig import parse, written
@@ -116,7 +117,7 @@ class Keeper:
         self._used.add(key)
         try:
             return msgspec.json.decode((path / "products.json").read_bytes(), type=Products) if path else None
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *DAMAGED):
             return None
 
     def keep(self, key: str, products: Products) -> None:

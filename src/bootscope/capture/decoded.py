@@ -15,6 +15,7 @@ import msgspec
 
 from bootscope.capture import stream
 from bootscope.capture.record import write_whole
+from bootscope.core.damaged import DAMAGED
 
 VERSION = 1
 """Of the output of :mod:`stream` for given bytes; raised when that changes."""
@@ -28,7 +29,7 @@ def read(path: Path, kept: Path) -> list[stream.Record]:
     Raises UserError when `path` is no stream, FileNotFoundError when it is not there.
     """
     data = path.read_bytes()
-    with contextlib.suppress(OSError, msgspec.DecodeError):
+    with contextlib.suppress(OSError, *DAMAGED):
         known, head = kept.read_bytes(), _head(data)
         if known.startswith(head):
             return list[stream.Record](_decoder.decode(memoryview(known)[len(head) :]))

@@ -27,6 +27,7 @@ from bootscope import __version__
 from bootscope.capture.record import write_whole
 from bootscope.capture.saved import RUN_NAME
 from bootscope.capture.stored import Summary
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError, UserError
 from bootscope.core.remote_files import MissingFileError, download, listing, read_all, remove, upload
 
@@ -78,7 +79,7 @@ class Depot:
     def __init__(self, url: str, known: Path) -> None:
         self._url, self._file = url, known
         self._known: dict[str, tuple[str, Entry]] = {}
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
+        with contextlib.suppress(OSError, *DAMAGED):
             self._known = msgspec.json.decode(known.read_bytes(), type=_Known).entries
 
     def known(self) -> dict[str, Entry]:
@@ -159,7 +160,7 @@ def _decoded(name: str, data: bytes | None) -> Entry | None:
         return None
     try:
         entry = msgspec.json.decode(data, type=Entry)
-    except (msgspec.MsgspecError, RecursionError):
+    except DAMAGED:
         return None
     named = name == f"{entry.run_id}.json" == f"{entry.summary.run_id}.json"
     good = named and RUN_NAME.fullmatch(entry.run_id) and _HASH.fullmatch(entry.sha256)

@@ -19,6 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from bootscope.boards.profile import Board
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import UserError
 
 SCHEMA = 1
@@ -186,5 +187,5 @@ def read_json(path: Path, kind: type[T], newest: int = SCHEMA) -> T:
         if schema > newest:
             raise UserError(f"{path} has schema {schema}, newer than this bootscope reads ({newest})")
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, AttributeError, RecursionError, OSError) as error:
+    except (AttributeError, OSError, *DAMAGED) as error:
         raise UserError(f"{path} cannot be read: {error}") from error

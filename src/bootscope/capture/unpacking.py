@@ -15,6 +15,7 @@ import msgspec
 from bootscope.capture import saved
 from bootscope.capture.saved import Contents, SavedFile
 from bootscope.core import zstd
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import UserError, printable
 
 _CHUNK = 1 << 20
@@ -81,7 +82,7 @@ class Archive:
             return saved.checked(msgspec.json.decode(data, type=Contents))
         except UserError as error:
             raise error if error.hint else self._refused(error.message) from error
-        except (msgspec.MsgspecError, AttributeError, RecursionError) as error:
+        except (AttributeError, *DAMAGED) as error:
             raise self._refused(f"its list of files cannot be read: {printable(str(error))[:200]}") from error
 
     def _zeros(self, count: int) -> None:

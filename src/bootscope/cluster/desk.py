@@ -43,6 +43,7 @@ from bootscope.cluster.orders import (
     failure_of,
 )
 from bootscope.cluster.watch import Ended, Watch
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import BoardError, BootscopeError, SpaceError, StepError, ToolError
 from bootscope.emulator.recording import Order, record_run
 from bootscope.system.load import LoadedSystem, system_dir
@@ -214,7 +215,7 @@ class Desk:
         """Where a source file is: among this worker's own sources, or where it was sent to."""
         name = Path(source.path).name
         for own in self.cache.sources.glob(f"*/{name}"):
-            with contextlib.suppress(OSError, msgspec.DecodeError):
+            with contextlib.suppress(OSError, *DAMAGED):
                 there = msgspec.json.decode((own.parent / "resolved.json").read_bytes(), type=Resolved)
                 if there.sha256 == source.sha256:
                     return own

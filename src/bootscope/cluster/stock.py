@@ -16,6 +16,7 @@ import msgspec
 from bootscope.builder.cache import Cache
 from bootscope.cluster import abilities, goods
 from bootscope.cluster.orders import Answer, Held, Made
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import LostClusterError, ToolError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Stock:
         """The description of a step by a worker that has it; None where no worker has it."""
         for holder in self.holders(step_id):
             answer = self._call(holder, op="bootscope_describe", step_id=step_id)
-            with contextlib.suppress(msgspec.MsgspecError):
+            with contextlib.suppress(*DAMAGED):
                 made = msgspec.json.decode(answer.get("made", b""), type=Made)
                 if made.step_id == step_id:
                     with self._lock:

@@ -16,6 +16,7 @@ from bootscope.cluster import abilities
 from bootscope.cluster.counts import Counts
 from bootscope.cluster.orders import LOST, UNFIT, Answer, Asked, BuildOrder
 from bootscope.cluster.stock import Stock
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import LostClusterError, SpaceError, ToolError
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class Tasks:
                 return None, b"", why
             data, run = future.result()
             return _ANSWER.decode(data), run, ""
-        except (ToolError, msgspec.MsgspecError):
+        except (ToolError, *DAMAGED):
             raise
         except Exception as error:  # Dask's own: the task killed its workers, or the scheduler is lost
             if self.client.status not in ("running", "connecting"):

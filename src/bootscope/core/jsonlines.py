@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError
 
 Line = TypeVar("Line", bound=msgspec.Struct)
@@ -43,7 +44,7 @@ class JsonLines(Generic[Line]):
         for line in data.splitlines():
             try:
                 found.append(msgspec.json.decode(line, type=self._kind))
-            except (msgspec.DecodeError, RecursionError):
+            except DAMAGED:
                 continue
         return found, begin + data.rfind(b"\n") + 1
 

@@ -28,6 +28,7 @@ from bootscope.capture import objects
 from bootscope.capture.record import RunInfo, write_whole
 from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import UserError
 from bootscope.kbuild import symbols as kconfig
 from bootscope.kbuild.graph import Configuration
@@ -71,7 +72,7 @@ class Closures:
         key = id_of([_FORMAT, run.sources["linux"].sha256 if "linux" in run.sources else "", self._config,
                      self._linked, asked])  # fmt: skip
         path = self.cache.root / _FOLDER / f"{key}.json"
-        with contextlib.suppress(OSError, msgspec.DecodeError):
+        with contextlib.suppress(OSError, *DAMAGED):
             return msgspec.json.decode(path.read_bytes(), type=Lost)
         found = self._find(set(asked["off"] or ()), only)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,6 +32,7 @@ _VARIABLE = re.compile(
     r"(?:^|[;\s])(\w+)=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`]+))(?=[\s;&]|$)", re.MULTILINE
 )
 _LOW_PRIORITY = "renice -n 19 -p $$ > /dev/null 2>&1 || true # the CPU is the application's first\n"
+_LONGEST_PATH = 400
 _SETS = re.compile(r"\b(\w+)\+?=|\b(?:read|for|getopts)\b(?:\s+-\S+)*\s+(\w+)")
 """Matches everything that gives a variable a value."""
 _SEED = re.compile(r"(?:\b\w*seed\w*|\bof)=[\"']?(/[\w./-]+)", re.IGNORECASE)
@@ -155,6 +156,9 @@ def expanded(text: str) -> str:
 
 def runs(text: str, program: str) -> bool:
     """Whether a script runs a program, directly or as a daemon, or (urandom) reads or writes a device."""
-    path = rf"(?:/[\w./-]*/)?{re.escape(program.rpartition('/')[2])}"
+    name = program.rpartition("/")[2]
+    if name not in text:
+        return False
+    path = rf"(?:/[\w./-]{{0,{_LONGEST_PATH}}}/)?{re.escape(name)}"
     starts = r"(?:^|[;&|()`]|\b(?:then|do|else|exec|nice)\s|\s(?:-x|-a|--exec|--startas)\s|DAEMON=|/dev/)"
     return bool(re.search(rf"{starts}[ \t\"']*{path}(?![\w.-])", text, re.MULTILINE))

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import msgspec
 
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import ToolError, UserError
 from bootscope.posting.http import Secret, Server, StatusError, patiently
 
@@ -139,7 +140,7 @@ def decoded(data: bytes, kind: type[_Type], server: str) -> _Type:
     """A server's answer, decoded. Raises ToolError if it has another form."""
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except DAMAGED as error:
         words = f"{server} answered with something else than its API says: {error}"
         raise ToolError(words, hint="is the address that of the API?") from error
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import msgspec
 
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import UserError
 from bootscope.posting.comment import PER_PAGE, Platform, Written, decoded, file_in, number_of, pages
 from bootscope.posting.http import Secret, StatusError, checked_address, secret_of
@@ -117,7 +118,7 @@ def _number(environ: Mapping[str, str]) -> int | None:
     """The number of the job's pull request: from the event, otherwise from the ref that was checked out."""
     try:
         event = msgspec.json.decode(file_in(environ, "GITHUB_EVENT_PATH") or b"{}", type=_Event)
-    except (msgspec.MsgspecError, RecursionError):
+    except DAMAGED:
         event = _Event()
     if event.pull_request:
         return event.pull_request.number

@@ -176,8 +176,9 @@ def _said(error: urllib.error.HTTPError) -> str:
     import msgspec
 
     found: object = None
-    damaged = (ValueError, msgspec.MsgspecError, RecursionError)
-    with contextlib.suppress(OSError, http.client.HTTPException, *damaged):
+    from bootscope.core.damaged import DAMAGED
+
+    with contextlib.suppress(OSError, http.client.HTTPException, ValueError, *DAMAGED):
         found = msgspec.json.decode(error.read(1 << 16))
     if not isinstance(found, dict):
         return ""

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
+from bootscope.core.damaged import DAMAGED
+
 T = TypeVar("T")
 _AT_ONCE = 65536
 _START = re.compile(r"\{")
@@ -37,7 +39,7 @@ def structs(
         end = data.find(b"\n", at + _AT_ONCE) + 1 or len(data)
         try:
             found = decoder.decode_lines(data[at:end])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except DAMAGED:
             ended = _Ended(_by_line(data, at, end))
             yield ended
             if ended.at != end:
@@ -94,7 +96,7 @@ def _by_line(data: bytes, at: int, stop: int) -> Generator[dict[str, object], No
         found: object
         try:
             found = texts.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except DAMAGED:
             try:
                 found = decoder.decode(line.decode("utf-8", "backslashreplace"))
             except (ValueError, RecursionError):

@@ -24,6 +24,7 @@ from bootscope.capture.program import program_id
 from bootscope.capture.record import RUN, write_whole
 from bootscope.capture.store import Store
 from bootscope.capture.stored import Summary
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import BootscopeError
 from bootscope.runs.run import sample_set
 from bootscope.statistics.describe import describe, median
@@ -92,7 +93,7 @@ def figure_of(store: Store, run: Summary, *, own: bool = False) -> Figure | None
 
 
 def _sent_figure(store: Store, run: Summary, *, own: bool) -> Figure | None:
-    with contextlib.suppress(msgspec.MsgspecError, RecursionError):
+    with contextlib.suppress(*DAMAGED):
         if text := store.sent_figure(run.run_id, own=own):
             return msgspec.json.decode(text, type=Figure)
     return None
@@ -101,7 +102,7 @@ def _sent_figure(store: Store, run: Summary, *, own: bool) -> Figure | None:
 def kept_figure(store: Store, run: Summary) -> Figure | None:
     """The same if it was computed before; None also if that would take a while."""
     path = store.runs / run.run_id
-    with contextlib.suppress(OSError, msgspec.MsgspecError, RecursionError):
+    with contextlib.suppress(OSError, *DAMAGED):
         kept = msgspec.json.decode((path / FIGURE).read_bytes(), type=Figure)
         made_by = _made_by(path)
         if kept.made_by == made_by and made_by and kept.complete == run.complete and run.usable:

@@ -20,6 +20,7 @@ from bootscope.analysis.views import View, view
 from bootscope.builder.ids import id_of
 from bootscope.capture import usage
 from bootscope.capture.record import USAGE, BootEnd, BootInfo, write_whole
+from bootscope.core.damaged import DAMAGED
 from bootscope.core.errors import StepError, ToolError, UserError
 from bootscope.emulator.plugin_config import Limits
 from bootscope.search.bench import Bench
@@ -58,7 +59,7 @@ class Memory:
         self._path = path
         self._kept = _Kept()
         # Losing a file that is damaged, or of a newer version, only costs the time to find out again.
-        with contextlib.suppress(OSError, msgspec.DecodeError):
+        with contextlib.suppress(OSError, *DAMAGED):
             kept = msgspec.json.decode(path.read_bytes(), type=_Kept)
             if kept.schema == SCHEMA:
                 self._kept = kept
