@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bootscope.builder.steps import function_order, probe_later
+from bootscope.builder.steps import function_order, probe_later, self_tests
 from bootscope.core.errors import printable
 
 FOLDER = "kernel-code"
@@ -27,5 +27,9 @@ def by_hand(settings: dict[str, object]) -> tuple[dict[str, str], list[str]]:
         steps.append(
             f"build DIR/{LATER} into drivers/base of the kernel (obj-y in its Makefile), "
             "and begin really_probe() in dd.c with: if (probe_is_put_off(drv)) return -EPROBE_DEFER;"
+        )
+    if settings.pop(self_tests.SETTING, True) is False:
+        steps.append(
+            f"compile the kernel's lib/crypto without self-tests: make {' '.join(self_tests.OPTIONS)}"
         )
     return files, steps

@@ -31,7 +31,7 @@ _LOADERS = (
 )
 """Prefixes of settings that only a boot loader uses."""
 _EDITS = f"{BUILT.tree}.edits."
-_COMPILED = ("kernel.files", "kernel.function_order", "kernel.probe_later")
+_COMPILED = ("kernel.files", "kernel.function_order", "kernel.library_self_tests", "kernel.probe_later")
 """Settings of the kernel's code."""
 _PLACES = {
     "block": "on a block device",

@@ -110,6 +110,7 @@ class Kernel(Setting, frozen=True, kw_only=True):
     device_tree_cells: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
     function_order: str | msgspec.UnsetType = msgspec.UNSET
     probe_later: bool | msgspec.UnsetType = msgspec.UNSET
+    library_self_tests: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Prebuilt(Setting, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from bootscope.arch.model import Architecture
 from bootscope.builder import linkmap, trees
 from bootscope.builder.configuring import configure
 from bootscope.builder.step import Context, Step
-from bootscope.builder.steps import function_order, initramfs, kernel_layout, kernel_tree, rootfs
+from bootscope.builder.steps import function_order, initramfs, kernel_layout, kernel_tree, rootfs, self_tests
 from bootscope.builder.steps.configure import wanted
 from bootscope.builder.steps.unpack import tree_of
 from bootscope.core.errors import ToolError
@@ -65,6 +65,8 @@ def step(system: System, arch: Architecture) -> Step:
         if order:
             function_order.prepare(build, order)
             options.append(function_order.OPTION)
+        if kernel.library_self_tests is False:
+            options += self_tests.OPTIONS
         context.make(arch, tree, build, arch.tools.make, *options, *targets)
         if kernel.modules:
             _install_modules(context, arch, tree, build)
@@ -75,6 +77,8 @@ def step(system: System, arch: Architecture) -> Step:
     inputs = _inputs(kernel, symbols, unpacker, moves=bool(arch.unpacker_moves))
     if order:
         inputs["function_order"] = (function_order.OPTION, order)
+    if kernel.library_self_tests is False:
+        inputs["self_tests"] = self_tests.OPTIONS
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
     needs = (sources, *(("initramfs",) if built_in else ()))
