@@ -85,7 +85,8 @@ class Kernel(Setting, frozen=True, kw_only=True):
     `files` (path in the kernel's tree -> text) replace or add sources. `device_tree_cells` (node and
     property of the device tree -> hexadecimal words, `true` for one without a value) are set in it.
     `function_order`: names of functions that are linked before all others, in this order. `probe_later`:
-    drivers can be told to defer their probe.
+    drivers can be told to defer their probe. `library_self_tests`: false compiles lib/crypto without the
+    tests that it runs at boot.
     """
 
     source: str
