@@ -10,7 +10,7 @@ import pytest
 from bootscope.boards.profile import load_board
 from bootscope.builder.plan import steps_of
 from bootscope.builder.sources import Resolved
-from bootscope.builder.steps import function_order, kernel, kernel_tree, probe_later
+from bootscope.builder.steps import function_order, kernel, kernel_tree, probe_later, self_tests
 from bootscope.builder.steps.edits import Edit, edited
 from bootscope.buildtrees import kernel_code
 from bootscope.changes.impossible import prebuilt
@@ -160,3 +160,21 @@ def test_a_prebuilt_kernel_stays_as_it_is(name: str) -> None:
     found = list(prebuilt(change, Inventory(settings={"prebuilt.kernel": "boot/vmlinuz"})))
     assert found == ["its kernel is prebuilt: what is compiled of it stays as it is"]
     assert not list(prebuilt(change, Inventory(settings={"kernel.source": "linux"})))
+
+
+def test_self_tests_of_the_library_are_left_out_by_words_for_make() -> None:
+    arch = load_board("cubieboard").arch
+    first = kernel.step(changed(), arch).inputs
+    assert kernel.step(changed(library_self_tests=True), arch).inputs == first
+    without = kernel.step(changed(library_self_tests=False), arch).inputs
+    assert without == {**first, "self_tests": self_tests.OPTIONS}
+    settings: dict[str, object] = {self_tests.SETTING: False, "kernel.image": "zImage"}
+    files, told = kernel_code.by_hand(settings)
+    assert (files, settings) == ({}, {"kernel.image": "zImage"})
+    assert told == [
+        "compile the kernel's lib/crypto without self-tests: make CONFIG_CRYPTO_MANAGER_DISABLE_TESTS=y "
+        "CFLAGS_blake2s.o=-DCONFIG_CRYPTO_MANAGER_DISABLE_TESTS=1 "
+        "CFLAGS_chacha20poly1305.o=-DCONFIG_CRYPTO_MANAGER_DISABLE_TESTS=1 "
+        "CFLAGS_curve25519.o=-DCONFIG_CRYPTO_MANAGER_DISABLE_TESTS=1"
+    ]
+    assert kernel_code.by_hand({self_tests.SETTING: True}) == ({}, [])
