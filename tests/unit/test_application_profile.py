@@ -18,7 +18,7 @@ from bootscope.changes.experiment import variant
 from bootscope.core.errors import ToolError, UserError
 from bootscope.inventory.application_profile import PLACEHOLDER, Untrained, computes, samples
 from bootscope.inventory.recorded import Recorded
-from bootscope.search import emulated, training
+from bootscope.search import training
 from bootscope.search.emulated import EmulatedBench
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem
@@ -88,15 +88,14 @@ def test_who_compiles_no_application_is_told_so(store: Store) -> None:
     assert "not compiled here" in why_not(RECIPE, dataclasses.replace(facts, settings=packaged))
 
 
-def test_a_search_counts_once_and_only_if_it_has_to(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_counts_once_and_only_if_it_has_to() -> None:
     counted: list[LoadedSystem] = []
 
     def profile(bench: object, loaded: LoadedSystem) -> str:
         counted.append(loaded)
         return "text"
 
-    monkeypatch.setattr(emulated, "profile", profile)
-    bench = EmulatedBench(cast(Any, type("Scheduler", (), {"bench": None})), stock())
+    bench = EmulatedBench(cast(Any, type("Scheduler", (), {"bench": None})), stock(), profile)
     quiet = {"kernel-quiet": Change(command_line=("quiet",))}
     assert bench.system(quiet).system.kernel.command_line.endswith(" quiet")
     assert not counted
@@ -106,7 +105,7 @@ def test_a_search_counts_once_and_only_if_it_has_to(store: Store, monkeypatch: p
     assert counted == [stock()]
 
 
-def test_the_system_that_counts(store: Store) -> None:
+def test_the_system_that_counts() -> None:
     loaded = stock()
     counting = training.training(loaded).system
     assert counting.name == "stock.training"
@@ -137,9 +136,9 @@ def test_only_a_system_that_is_built_here_is_counted() -> None:
     ],
 )
 def test_a_file_is_named_by_its_place_in_the_build(name: str, inside: str) -> None:
-    assert training._in_build(name) == inside
+    assert training.in_build(name) == inside
 
 
 def test_a_file_of_another_place_is_an_error() -> None:
     with pytest.raises(ToolError, match="no file of its build"):
-        training._in_build("/home/me/a.gcda")
+        training.in_build("/home/me/a.gcda")

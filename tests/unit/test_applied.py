@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import fnmatch
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bootscope.audit.findings import audit
+from bootscope.builder.steps.code_profile import packed
 from bootscope.capture.store import Store
 from bootscope.changes.applies import filled, why_not
 from bootscope.changes.compose import composed, with_values
@@ -27,6 +29,7 @@ from .lab_scenes import CONFIGS, FILES, MS, SLOW_DRIVERS, boot_with_slow_driver,
 from .reading_scenes import SECTOR, where
 from .systemd_scenes import base_of, elsewhere, is_of_stock
 
+PROFILE = packed({"program-testcard.gcda": b"counters"})
 OPTIMIZED = Path(model.__file__).parent / "optimized.json"
 RECIPES = {title(t, name): recipe for t in techniques().values() for name, recipe in t.recipes.items()}
 
@@ -46,7 +49,7 @@ def recorded(store: Store, system: System, change: Change) -> Recorded:
     # The first program reads a file of the root, too.
     story = boot_with_slow_driver().switch(1, name=b"init").work(MS).read(SECTOR, 8192).work(MS).sample()
     found = known(store, story.records, system, configs=configs, files=files, objects=SLOW_DRIVERS)
-    return where(found, {"/etc/init.d/rcS": SECTOR})
+    return replace(where(found, {"/etc/init.d/rcS": SECTOR}), profile=PROFILE)
 
 
 @pytest.mark.parametrize("spec", RECIPES)

@@ -42,11 +42,11 @@ def application(*options: str, profile: str | msgspec.UnsetType = msgspec.UNSET)
 
 def built(folder: Path, wanted: Application) -> Path:
     """The folder with the program that the step builds."""
-    for name in ("sources", "work/scratch", "work/out"):
+    for name in ("sources", "step/scratch", "step/out"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "sources/it.c").write_text(PROGRAM)
     step = userland.application_step(wanted, folder / "sources", ARM)
-    work = folder / "work"
+    work = folder / "step"
     step.work(Context({}, work / "scratch", work / "out", Cache(folder / "cache"), Progress(), 1, False))
     return work / "out"
 
@@ -55,7 +55,7 @@ def counted(folder: Path) -> dict[str, bytes]:
     """The counters of a run of the instrumented program in QEMU's user mode."""
     out = built(folder, application(*code_profile.TRAINING, "-static"))
     subprocess.run(["qemu-arm", out / "program"], check=True)
-    return {path.name: path.read_bytes() for path in (folder / "work/scratch").glob("*.gcda")}
+    return {path.name: path.read_bytes() for path in (folder / "step/scratch").glob("*.gcda")}
 
 
 def test_packed_and_unpacked() -> None:
@@ -88,7 +88,7 @@ def test_the_counters_of_one_folder_are_used_in_another(tmp_path: Path) -> None:
     files = counted(tmp_path / "counting-at-length")
     assert list(files) == ["program-it.gcda"]
     built(tmp_path / "use", application("-fopt-info", profile=code_profile.packed(files)))
-    said = (tmp_path / "use/work/scratch/log.txt").read_text()
+    said = (tmp_path / "use/step/scratch/log.txt").read_text()
     assert "div/mod by constant 7" in said
 
 

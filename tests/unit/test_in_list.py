@@ -23,20 +23,26 @@ from bootscope.search.emulated import EmulatedBench
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Applies, Recipe, techniques
 
-from .lab_scenes import CONFIGS, boot, known, stock
-from .test_applied import OPTIMIZED, RECIPES
+from .lab_scenes import CONFIGS, MS, boot, known, stock
+from .test_applied import OPTIMIZED, PROFILE, RECIPES
 
 KEPT = json.loads(OPTIMIZED.read_text())
 ACCEPTED = {"all": KEPT["accepted"], "beside": KEPT["beside"]["accepted"]}
 THERE = ("USB_SUPPORT", "USB", "SYSFS", "NET", "BLOCK", "MMC", "EXT4_FS", "FB", "CC_OPTIMIZE_FOR_PERFORMANCE")
 
+IN_PROGRAM = 0x10400
+
 
 @pytest.fixture
 def built(store: Store) -> Recorded:
-    """A boot of the stock system, whose kernel has what the reference system's has."""
+    """A boot of the stock system, whose kernel has what the reference system's has, and whose application
+    computes."""
     kernel = {**CONFIGS["kernel"], "LOG_BUF_SHIFT": "17", **dict.fromkeys(THERE, "y")}
     configs = {**CONFIGS, "kernel": kernel, "uboot": {**CONFIGS["uboot"], "SPL_SERIAL": "y"}}
-    return known(store, boot(slow_loader=True).records, configs=configs)
+    story = boot(slow_loader=True).switch(10, name=b"testcard")
+    for _ in range(40):
+        story.work(MS).sample(IN_PROGRAM)
+    return replace(known(store, story.records, configs=configs), profile=PROFILE)
 
 
 def recipes(*specs: str) -> dict[str, Recipe]:

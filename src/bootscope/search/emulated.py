@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -19,6 +19,7 @@ from bootscope.core.errors import UserError
 from bootscope.core.text import seconds, span
 from bootscope.inventory import application_profile
 from bootscope.inventory.recorded import facts
+from bootscope.search.emulator import Emulator
 from bootscope.search.experiment import Ahead, Bench, Changes, Experiment, Goal, Worth, title, without
 from bootscope.search.job import Candidate
 from bootscope.search.outcome import Outcome
@@ -35,12 +36,18 @@ _PATIENCE = 2
 
 
 class EmulatedBench(Bench[ExactVerdict]):
-    """Variants of the system `loaded`, built and booted by a scheduler."""
+    """Variants of the system `loaded`, built and booted by a scheduler. `count` makes the profile of its
+    application."""
 
     exact = True
 
-    def __init__(self, scheduler: Scheduler, loaded: LoadedSystem) -> None:
-        self.scheduler, self.loaded = scheduler, loaded
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        loaded: LoadedSystem,
+        count: Callable[[Emulator, LoadedSystem], str] = profile,
+    ) -> None:
+        self.scheduler, self.loaded, self._count = scheduler, loaded, count
         self._base_ns = 0
 
     @property
@@ -145,7 +152,7 @@ class EmulatedBench(Bench[ExactVerdict]):
 
     @cached_property
     def _profile(self) -> str:
-        return profile(self.scheduler.bench, self.loaded)
+        return self._count(self.scheduler.bench, self.loaded)
 
     def experiment_line(self, e: Experiment[ExactVerdict]) -> str:
         name = title(e.techniques)

@@ -82,7 +82,7 @@ def profile(bench: Emulator, loaded: LoadedSystem) -> str:
             raise ToolError(f"QEMU's gdbstub has no CPU {cpu}")
         remote.choose(cpus[cpu])
         files = gcov.profile(program, remote.memory)
-    text = code_profile.packed({_in_build(name): data for name, data in files.items()})
+    text = code_profile.packed({in_build(name): data for name, data in files.items()})
     write_whole(kept, text.encode())
     return text
 
@@ -92,7 +92,7 @@ def _program(bench: Bench, loaded: LoadedSystem) -> Path:
     return bench.executor.result(built, "application", bench.runner) / APPLICATION_WHOLE
 
 
-def _in_build(name: str) -> str:
+def in_build(name: str) -> str:
     """The path of a file in the folder that the application was built in, from the path where the program
     would write it: `.../scratch/build/NAME` with a configure script, `.../scratch/NAME` else."""
     parts = PurePath(name).parts

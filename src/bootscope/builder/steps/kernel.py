@@ -44,7 +44,6 @@ def step(system: System, arch: Architecture) -> Step:
     built_in = archive is not None and archive.place == initramfs.BUILT_IN
     source = kernel_tree.source_of(system)
     sources, told_apart_by = f"unpack-{source}", f"{kernel.defconfig} {kernel.device_tree}"
-    unpacker = kernel.unpacker_options if isinstance(kernel.unpacker_options, tuple) else ()
     order = function_order.names(kernel)
     compiler, linker = arch.tools.tool("gcc"), arch.tools.tool("ld")
 
@@ -59,14 +58,9 @@ def step(system: System, arch: Architecture) -> Step:
             shutil.copy(context.results["initramfs"] / initramfs.ARCHIVE, build)
         trees_of_it = [f"{kernel.device_tree}.dtb"] if kernel.device_tree else []
         targets = (kernel.image, *trees_of_it, *(("modules",) if kernel.modules else ()))
-        options = [f"LD={_mapping_linker(build, linker)}"]
-        if unpacker:
-            options.append(f"{_UNPACKER}={' '.join(unpacker)}")
         if order:
             function_order.prepare(build, order)
-            options.append(function_order.OPTION)
-        if kernel.library_self_tests is False:
-            options += self_tests.OPTIONS
+        options = [f"LD={_mapping_linker(build, linker)}", *_words(kernel)]
         context.make(arch, tree, build, arch.tools.make, *options, *targets)
         if kernel.modules:
             _install_modules(context, arch, tree, build)
@@ -74,11 +68,7 @@ def step(system: System, arch: Architecture) -> Step:
         _take(context, arch, build, kernel)
         trees.keep(context, key, everything, build)
 
-    inputs = _inputs(kernel, symbols, unpacker, moves=bool(arch.unpacker_moves))
-    if order:
-        inputs["function_order"] = (function_order.OPTION, order)
-    if kernel.library_self_tests is False:
-        inputs["self_tests"] = self_tests.OPTIONS
+    inputs = _inputs(kernel, symbols, moves=bool(arch.unpacker_moves))
     compressors = [tool for symbol, tool in _COMPRESSORS.items() if symbols.get(symbol) in (True, "y")]
     tools = (compiler, linker, "make", "cc", "bison", "flex", "bc", *compressors)
     needs = (sources, *(("initramfs",) if built_in else ()))
@@ -88,9 +78,19 @@ def step(system: System, arch: Architecture) -> Step:
     )  # fmt: skip
 
 
-def _inputs(
-    kernel: Kernel, symbols: Mapping[str, object], unpacker: tuple[str, ...], *, moves: bool
-) -> dict[str, object]:
+def _words(kernel: Kernel) -> list[str]:
+    """Words for make that the system asks for."""
+    unpacker = _unpacker_options(kernel)
+    words = [f"{_UNPACKER}={' '.join(unpacker)}"] if unpacker else []
+    words += [function_order.OPTION] if function_order.names(kernel) else []
+    return [*words, *(self_tests.OPTIONS if kernel.library_self_tests is False else ())]
+
+
+def _unpacker_options(kernel: Kernel) -> tuple[str, ...]:
+    return kernel.unpacker_options if isinstance(kernel.unpacker_options, tuple) else ()
+
+
+def _inputs(kernel: Kernel, symbols: Mapping[str, object], *, moves: bool) -> dict[str, object]:
     """What the kernel depends on. Unused features are left out, so that ids stay as they were."""
     inputs: dict[str, object] = {
         "defconfig": kernel.defconfig,
@@ -102,10 +102,14 @@ def _inputs(
         inputs["modules"] = True
     if kernel.wishes:
         inputs["wishes"] = kernel.wishes
-    if unpacker:
+    if unpacker := _unpacker_options(kernel):
         inputs["unpacker_options"] = unpacker
     if moves:
         inputs["unpacker"] = "moved"
+    if order := function_order.names(kernel):
+        inputs["function_order"] = (function_order.OPTION, order)
+    if kernel.library_self_tests is False:
+        inputs["self_tests"] = self_tests.OPTIONS
     return inputs
 
 
