@@ -113,8 +113,9 @@ class Search(Generic[V]):
         return [f for f in found if self._untried(f) and self.goal.allows(f)]
 
     def _untried(self, finding: Finding) -> bool:
-        again = finding.spec in self._again and not needs_kernel(finding.change)
-        return again or finding.spec not in self.tried
+        # A kernel takes long to build: of all techniques, too many would be built twice.
+        worth_a_build = bool(self.goal.only) or not needs_kernel(finding.change)
+        return finding.spec not in self.tried or (finding.spec in self._again and worth_a_build)
 
     # ---- trying ----
 
