@@ -27,7 +27,8 @@ from .lab_scenes import CONFIGS, MS, boot, known, stock
 from .test_applied import OPTIMIZED, PROFILE, RECIPES
 
 KEPT = json.loads(OPTIMIZED.read_text())
-ACCEPTED = {"all": KEPT["accepted"], "beside": KEPT["beside"]["accepted"]}
+BESIDE = {"beside": KEPT["beside"]["accepted"]} if KEPT.get("beside") else {}
+ACCEPTED = {"all": KEPT["accepted"], **BESIDE}
 THERE = ("USB_SUPPORT", "USB", "SYSFS", "NET", "BLOCK", "MMC", "EXT4_FS", "FB", "CC_OPTIMIZE_FOR_PERFORMANCE")
 
 IN_PROGRAM = 0x10400
