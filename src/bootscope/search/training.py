@@ -61,6 +61,8 @@ def profile(bench: Emulator, loaded: LoadedSystem) -> str:
             "the application is not compiled here: only a system that bootscope builds is profiled"
         )
     counting = training(loaded)
+    process = loaded.system.application.process
+    bench.progress.note(f"building and booting {process} with counters of its branches ...")
     run = bench.measured(counting)
     boot = run.boots[0]
     if not boot.info.complete:
@@ -71,11 +73,11 @@ def profile(bench: Emulator, loaded: LoadedSystem) -> str:
     known = facts(bench.store, view(bench.store, run))
     index = next(samples(known), None)
     if index is None:
-        process = loaded.system.application.process
         raise UserError(f"{process} was not seen to run before {run.info.until}: there is nothing to profile")
     evidence = known.view.evidence
     at_ns, cpu = evidence.recorded[index].time_ns, evidence.cpu_of_records[index]
     program = _program(bench, counting)
+    bench.progress.note("booting it once more, to read the counters ...")
     with bench.standing(run, boot, counting, at_ns) as machine, Remote(machine.socket) as remote:
         cpus = remote.cpus()
         if cpu >= len(cpus):
