@@ -62,7 +62,8 @@ def profile(bench: Emulator, loaded: LoadedSystem) -> str:
         )
     counting = training(loaded)
     process = loaded.system.application.process
-    bench.progress.note(f"building and booting {process} with counters of its branches ...")
+    if not bench.recorded(counting):
+        bench.progress.note(f"building and booting {process} with counters of its branches ...")
     run = bench.measured(counting)
     boot = run.boots[0]
     if not boot.info.complete:
