@@ -57,7 +57,7 @@ KNOWN = {
     "without:NAME": "without this initcall (and its drivers), probe, step or command of the boot loader",
     "later:PROGRAM": "this program and its children start after the milestone; a pattern names several",
     "together:PATTERN": "these programs start together; the boot ends with the last of them",
-    "programs=N": "a script starts N more programs",
+    "programs=N": "a script starts N more programs (or fewer: -N)",
     "first:PROGRAM": "this program, or its script, starts before its siblings",
     "init=PROGRAM": "this program runs instead of init",
     "builtins:SCRIPT": "this script does its work without starting programs",

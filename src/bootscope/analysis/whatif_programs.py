@@ -96,14 +96,15 @@ def _theirs(evidence: Evidence, steps: list[Step], tasks: set[Task]) -> list[tup
 
 
 def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
-    """A script starts more programs."""
-    if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII):
+    """A script starts more programs, or fewer."""
+    if not re.fullmatch(r"-?[0-9]{1,3}", value, re.ASCII):
         raise UserError(f"'{printable(value)}' is not a number of programs", hint="for example programs=3")
     lives = [t.end_ns - t.start_ns for t in _commands(evidence) if t.end_ns]
     if not lives:
         raise UserError("no script started a program in this boot")
     plan.counted_ns -= int(value) * min(lives)
-    plan.assume(f"{value} more programs take as long as the shortest did: {min(lives) / 1e6:.1f} ms each")
+    more_by = f"{value} more programs" if int(value) >= 0 else f"{-int(value)} programs less"
+    plan.assume(f"{more_by} take as long as the shortest did: {min(lives) / 1e6:.1f} ms each")
 
 
 def applets(plan: Plan, evidence: Evidence) -> None:

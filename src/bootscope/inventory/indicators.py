@@ -24,6 +24,7 @@ from bootscope.inventory import (
     loader_waits,
     probe_order,
     raw_flash,
+    script_rewrites,
     searches,
     toolkits,
 )
@@ -186,6 +187,14 @@ INDICATORS = {
     "application-computes": Indicator(
         "an application that computes before its milestone", application_profile.computes, lambda known: None
     ),
+    **{
+        f"script-{name}": Indicator(what, script_rewrites.shown(kind), script_rewrites.shown(kind))
+        for name, kind, what in (
+            ("pipes", "piped", "a start script that passes a file on by cat"),
+            ("tests", "tested", "a start script that searches a file by expr and cat"),
+            ("programs", "forking", "a start script with programs that the shell has built in"),
+        )
+    },
     "kernel-in-the-way": Indicator(
         "a compressed kernel that is loaded where it unpacks to", kernel_place.in_the_way, lambda known: None
     ),

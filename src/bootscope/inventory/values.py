@@ -31,6 +31,7 @@ from bootscope.inventory import (
     raw_flash,
     read_ahead,
     root_disk,
+    script_rewrites,
     systemd,
     unused_files,
 )
@@ -250,6 +251,7 @@ FOUND: dict[str, Callable[[Inventory], str]] = {
     **kernel_in_flash.FOUND,
     **places.FOUND,
     **read_ahead.FOUND,
+    **script_rewrites.FOUND,
     **root_disk.FOUND,
     **systemd.FOUND,
     **unused_files.FOUND,
