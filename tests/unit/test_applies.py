@@ -257,7 +257,7 @@ def test_a_recorded_board_is_known_without_its_log(some: Recorded) -> None:
 
 
 def test_every_sign_is_tested() -> None:
-    assert len(INDICATORS) == 27
+    assert len(INDICATORS) == 30
 
 
 def test_caches_are_told_of_counted_boots_only(some: Recorded) -> None:
