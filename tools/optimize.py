@@ -77,7 +77,11 @@ ARM64 = Reference(
     "Debian on virt-arm64, optimized",
     "-arm64",
     "BL1's start",
-    ("[virt-arm64.md](virt-arm64.md) describes the board, and what its figures leave out.", _SEARCH),
+    (
+        "[virt-arm64.md](virt-arm64.md) describes the board, and what its figures leave out.",
+        "`app-profile-hot-code` stands for what it was until 2026-11-27: another program in the application's",
+        f"place. {_SEARCH}",
+    ),
 )
 RISCV64 = Reference(
     "debian-riscv64",
