@@ -23,7 +23,7 @@ BARS = ["grey", "yellow", "cyan", "green", "magenta", "red", "blue", "black"]
 
 def small() -> str:
     """The text of the system with the technique, which makes its build a matter of a minute."""
-    changed = with_techniques(load_system(SYSTEM), ["app-trim-features=ffmpeg"]).system.application.configured
+    changed = with_techniques(load_system(SYSTEM), ["app-trim-features"]).system.application.configured
     before = load_system(SYSTEM).system.application.configured
     assert isinstance(changed, Configured) and isinstance(before, Configured)
     more = [option for option in changed.options if option not in before.options]
