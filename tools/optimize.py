@@ -79,8 +79,8 @@ ARM64 = Reference(
     "BL1's start",
     (
         "[virt-arm64.md](virt-arm64.md) describes the board, and what its figures leave out.",
-        "`app-profile-hot-code` stands for what it was until 2026-11-27: another program in the application's",
-        f"place. {_SEARCH}",
+        "`app-profile-hot-code` is what it was until 2026-11-27: another program in the application's place.",
+        _SEARCH,
     ),
 )
 RISCV64 = Reference(
