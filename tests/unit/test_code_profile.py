@@ -80,7 +80,7 @@ def test_a_profile_writes_nothing_elsewhere(name: str) -> None:
     ],
 )
 def test_a_text_that_is_no_profile_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="no profile"):
+    with pytest.raises(UserError, match="not a profile"):
         code_profile.unpacked(text)
 
 

@@ -123,7 +123,7 @@ def test_memory_of_another_process_is_no_profile(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     (tmp_path / "program").write_text("no program")
-    with pytest.raises(ToolError, match="no program that can be read"):
+    with pytest.raises(ToolError, match="cannot be read as a program"):
         gcov.profile(tmp_path / "program", lambda address, count: None)
 
 

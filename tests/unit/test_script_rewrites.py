@@ -20,6 +20,7 @@ from .known_builders import inventory_of
 SAME = {
     "piped": [
         "cat numbers | grep two",
+        'x="$(cat numbers | tail -n 1)"; echo "$x"',
         "x=$(cat numbers | tail -n 1); echo $x",
         "if cat numbers | grep -q two; then echo there; fi",
         "test -f numbers && cat numbers | sed -e 's/o/0/g' | sort",
@@ -46,6 +47,8 @@ OTHER = {
         "cat a | { read x; }",
         "echo cat a | grep x",
         "zcat a | grep x",
+        "echo 'usage: it; cat a | grep x'",
+        'echo "usage; cat a | grep x"',
         "cat a || true",
         "# cat a | grep x",
     ],
@@ -56,6 +59,8 @@ OTHER = {
         "$(expr 010 + 1)",
         "/bin/echoes",
         "$(basename $a .c)",
+        "echo '; /bin/echo x'",
+        "echo '$(expr 1 + 2)'",
     ],
 }
 
@@ -105,6 +110,13 @@ def test_text_for_other_programs_is_no_command() -> None:
     made = rewritten({"/a": text}, "piped")
     assert made
     assert made.text == "cat > file <<EOF\ncat a | wc\nEOF\n< a wc\n"
+
+
+def test_text_over_several_lines_is_no_command() -> None:
+    text = "echo 'first\ncat a | wc\nlast'\ncat a | wc\n"
+    made = rewritten({"/a": text}, "piped")
+    assert made
+    assert made.text == "echo 'first\ncat a | wc\nlast'\n< a wc\n"
 
 
 def test_who_has_no_such_line_is_told_so() -> None:

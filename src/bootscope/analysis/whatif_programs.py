@@ -103,7 +103,7 @@ def more(plan: Plan, evidence: Evidence, steps: list[Step], value: str) -> None:
     if not lives:
         raise UserError("no script started a program in this boot")
     plan.counted_ns -= int(value) * min(lives)
-    more_by = f"{value} more programs" if int(value) >= 0 else f"{-int(value)} programs less"
+    more_by = f"{value} more programs" if int(value) >= 0 else f"{-int(value)} fewer programs"
     plan.assume(f"{more_by} take as long as the shortest did: {min(lives) / 1e6:.1f} ms each")
 
 

@@ -53,7 +53,7 @@ def profile(program: Path, reads: Reads) -> dict[str, bytes]:
             memory = _Memory(reads, _segments(elf), 8 if elf.elfclass == 64 else 4)
             root = _address_of(elf, ROOT)
     except (ELFError, ValueError, KeyError, OSError) as error:
-        raise ToolError(f"the application is no program that can be read: {error}") from error
+        raise ToolError(f"the application cannot be read as a program: {error}") from error
     if root is None:
         raise ToolError(f"the application does not count: it has no symbol {ROOT} (-fprofile-generate)")
     if reads(root & -_PAGE_BYTES, _PAGE_BYTES) is None:

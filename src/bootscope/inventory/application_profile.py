@@ -34,7 +34,7 @@ def profile(known: Inventory) -> str:
         raise Absent("its application is not compiled here")
     if isinstance(known, Recorded) and known.profile:
         return known.profile
-    raise Untrained("how often the application's branches are taken: bootscope try counts them in a boot")
+    raise Untrained("the application has no profile yet", hint="bootscope try app-profile-hot-code makes one")
 
 
 def compiled(known: Inventory) -> bool:

@@ -38,7 +38,7 @@ _HERE = re.compile(r"<<-?[ \t]*[\"']?(\w{1,80})")
 
 
 def _pipes(line: str) -> tuple[str, int]:
-    return _PIPED.subn(r"\g<begins>< \g<file> ", line)
+    return _replaced(_PIPED, lambda match: f"{match['begins']}< {match['file']} ", line)
 
 
 def _tests(line: str) -> tuple[str, int]:
@@ -46,7 +46,7 @@ def _tests(line: str) -> tuple[str, int]:
         mark = match["mark"]
         return f'-n "$(grep -m 1 -e {mark}{match["what"]}{mark} {match["one"] or match["two"]})"'
 
-    made, count = _MATCHED.subn(one, line)
+    made, count = _replaced(_MATCHED, one, line)
     return made, 2 * count  # expr and cat; grep comes in the place of the third process
 
 
@@ -57,9 +57,9 @@ def _builtins(line: str) -> tuple[str, int]:
         left, right = a.strip('"'), b.strip('"')
         return f"$(({left} {op[-1]} {right}))"
 
-    line, sums = _EXPR.subn(sum_of, line)
-    line, names = _NAME.subn(lambda m: f"${{{m['a'] or m['b']}##*/}}", line)
-    line, absolute = _ABSOLUTE.subn(r"\g<begins>\g<name>", line)
+    line, sums = _replaced(_EXPR, sum_of, line)
+    line, names = _replaced(_NAME, lambda m: f"${{{m['a'] or m['b']}##*/}}", line)
+    line, absolute = _replaced(_ABSOLUTE, lambda m: m["begins"] + m["name"], line)
     return line, sums + names + absolute
 
 
@@ -85,19 +85,59 @@ def rewritten(scripts: Mapping[str, str], kind: str) -> Rewritten | None:
 
 
 def _script(path: str, text: str, change: Callable[[str], tuple[str, int]]) -> Rewritten:
-    made, programs, first, end = list[str](), 0, "", ""
+    made, programs, first, end, quoted = list[str](), 0, "", "", False
     for line in text.split("\n"):
         inside, new, count = bool(end), line, 0
         if inside:
             end = "" if line.strip() == end else end
         elif len(line) <= _LONGEST_LINE and not line.lstrip().startswith("#"):
-            new, count = change(line)
+            if not quoted:
+                new, count = change(line)
+            quoted ^= line.count("'") % 2 == 1
             opened = _HERE.search(line)
             end = opened[1] if opened else ""
         first = first or (line.strip() if count else "")
         programs += count
         made.append(new)
     return Rewritten(path, "\n".join(made), programs, first)
+
+
+def _replaced(pattern: re.Pattern[str], new: Callable[[re.Match[str]], str], line: str) -> tuple[str, int]:
+    """A line with the matches replaced that a shell would run, and their number. In double quotes, it runs
+    expansions but no commands."""
+    command, count = "begins" in pattern.groupindex, 0
+    text = _quoted(line, "'\"" if command else "'")
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal count
+        if (match.end("begins") if command else match.start()) in text:
+            return match[0]
+        count += 1
+        return new(match)
+
+    return pattern.sub(one, line), count
+
+
+def _quoted(line: str, marks: str) -> set[int]:
+    """Positions in one of these kinds of quotes, outside command substitutions in them."""
+    inside, open_quotes, at = set[int](), [""], 0
+    while at < len(line):
+        now, here = open_quotes[-1], line[at]
+        if now and now in marks:
+            inside.add(at)
+        if here == "\\" and now != "'":
+            at += 1
+        elif now == "'" or (now and here == now):
+            if here == now:
+                open_quotes.pop()
+        elif here == "(" and at and line[at - 1] == "$":
+            open_quotes.append("")
+        elif here == ")" and not now and len(open_quotes) > 1:
+            open_quotes.pop()
+        elif here in "\"'" and not (now and here == "'"):
+            open_quotes.append(here)
+        at += 1
+    return inside
 
 
 def shown(kind: str) -> Callable[[Inventory], str | None]:

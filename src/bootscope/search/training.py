@@ -74,7 +74,7 @@ def profile(bench: Emulator, loaded: LoadedSystem) -> str:
     known = facts(bench.store, view(bench.store, run))
     index = next(samples(known), None)
     if index is None:
-        raise UserError(f"{process} was not seen to run before {run.info.until}: there is nothing to profile")
+        raise UserError(f"no sample of {process} before {run.info.until}: there is nothing to profile")
     evidence = known.view.evidence
     at_ns, cpu = evidence.recorded[index].time_ns, evidence.cpu_of_records[index]
     program = _program(bench, counting)

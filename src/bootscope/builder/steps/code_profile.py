@@ -49,7 +49,7 @@ def unpacked(text: str) -> dict[str, bytes]:
         files = msgspec.msgpack.decode(data, type=dict[str, bytes])
     except (ValueError, zlib.error, msgspec.MsgspecError) as error:
         raise UserError(
-            f"{SETTING} is no profile: {error}", hint="bootscope try app-profile-hot-code makes one"
+            f"{SETTING} is not a profile: {error}", hint="bootscope try app-profile-hot-code makes one"
         ) from error
     for name in files:
         path = PurePosixPath(name)
