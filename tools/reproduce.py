@@ -45,7 +45,9 @@ of a table and shows both figures side by side, and `make reproduce` runs all ta
 Each row is compared with another row of its table, and the changes between the two are compared: as a share
 of the other row's figure where that was published, otherwise as absolute values. Two changes **agree** when
 they have the same sign and one is at most {FACTOR} times the other, or when both are negligible: below
-{TINY:.0%} of the other row's figure, or below 1 ms or 1 kB where that is not known. *Other size*: the same
+{TINY:.0%} of the other row's figure, or below 1 ms or 1 kB where that is not known. Where a document's own
+times show how much they vary from boot to boot, changes are also negligible when both are below that (*within
+the published noise*; the table says how much that is and where it is from). *Other size*: the same
 sign, but further apart, or one of them is negligible. *Other direction*: one saves, the other costs. Where a
 published column has three rows or more, the order of its rows is also compared pair by pair. A program
 computes this for every figure; what differs, and why that may matter, is written by hand.
@@ -72,6 +74,11 @@ def _lines() -> Iterator[str]:
         yield f"| [{t.title}](#{t.id}) | {' | '.join(cells)} | {found.date if found else 'not run yet'} |"
     every = words.tallied(pair for t in known for pair in _pairs(t))
     yield f"| all | {' | '.join(tally.words for tally in every.values())} | |"
+    noise = sum(pair.agrees_by_noise for t in known for pair in _pairs(t))
+    yield from (
+        "",
+        f"Of the times that agree, {noise} do so only because both are within the published noise.",
+    )
     for t in known:
         yield from _table(t, result(t.id))
 
@@ -90,6 +97,7 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
     yield f"- Why the figures may differ: {_text(t.why)}"
     yield from (f"- {m.title}: {_text(m.why)}" for m in t.measures.values() if m.why)
     yield from (f"- {m.title}: {_less(m.less_ns)}" for m in t.measures.values() if m.less_ns)
+    yield from (f"- {m.title}: {_noise(m.noise_ns)}" for m in t.measures.values() if m.noise_ns)
     alone = ((name, key, figure) for name, row in t.rows.items() for key, figure in row.less_ns.items())
     yield from (f"- {name}, {key}: {_alone(figure)}" for name, key, figure in alone)
     yield from (f"- Left out: {_text(text)}" for text in t.left_out)
@@ -117,6 +125,11 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
 def _less(figure: Sourced) -> str:
     """The reduction of published times, in words."""
     return f"{words.amount(figure.value, 'ns')} subtracted from each published time: {_text(figure.source)}"
+
+
+def _noise(figure: Sourced) -> str:
+    """How much published times vary, in words."""
+    return f"published times vary by {words.amount(figure.value, 'ns')}: {_text(figure.source)}"
 
 
 def _alone(figure: Sourced) -> str:

@@ -16,6 +16,12 @@ from .conftest import Command
 from .on_a_terminal import on_a_terminal
 
 
+def test_the_name_alone_shows_what_there_is(main_here: Command) -> None:
+    done = main_here()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == main_here("--help").stdout
+
+
 def test_without_a_topic_every_document_is_listed_with_its_title(main_here: Command) -> None:
     lines = main_here("help").stdout.splitlines()
     listed = {line.split()[0] for line in lines[:-2]}

@@ -6,7 +6,8 @@ was published, both differences are taken relative to it, so that a slower board
 matter; otherwise they are compared in absolute terms.
 
 They agree when they have the same sign and one is at most FACTOR times the other, or when both are too small
-to mean anything. In a column with three rows or more, the order of the rows is compared as well.
+to mean anything: nothing of their base, or less than a document's own times vary from boot to boot. In a
+column with three rows or more, the order of the rows is compared as well.
 
 Only times show how accurate times are: sizes, and copies by a card whose rate was published as well, are
 counted separately.
@@ -19,9 +20,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bootscope.core.settings import Sourced
 from bootscope.published.figures import PERCENT, Published, amount, counterpart, is_change, published, unit
 from bootscope.published.reproduced import Result, Value
-from bootscope.published.tables import Compared, Measure, Row, Table
+from bootscope.published.tables import Compared, Row, Table
 from bootscope.techniques.model import Figure, figures
 
 FACTOR = 1.5
@@ -55,6 +57,8 @@ class Pair:
     published: Published
     own: Value | None
     own_base: Value | None
+    noise_ns: int = 0
+    """By how much the published times vary from boot to boot; 0 where that is not known."""
 
     @property
     def own_change(self) -> int | None:
@@ -83,7 +87,22 @@ class Pair:
         return self._judged[1]
 
     @property
+    def is_noise(self) -> bool:
+        """Whether both changes are smaller than the published times vary from boot to boot."""
+        changes = (self.published.change, self.own_change)
+        return all(change is not None and abs(change) < self.noise_ns for change in changes)
+
+    @property
+    def agrees_by_noise(self) -> bool:
+        """Whether the two agree for that reason only."""
+        return self.is_noise and self._compared[0] in (Verdict.SIZE, Verdict.SIGN)
+
+    @property
     def _judged(self) -> tuple[Verdict, float | None]:
+        return (Verdict.AGREES, None) if self.agrees_by_noise else self._compared
+
+    @property
+    def _compared(self) -> tuple[Verdict, float | None]:
         if self.own_change is None:
             return Verdict.NONE, None
         if self.published.relative is not None:
@@ -97,6 +116,8 @@ class Pair:
     @property
     def words(self) -> str:
         """The reason for the verdict."""
+        if self.agrees_by_noise:
+            return "both within the published noise"
         if self.times is None:
             return "both next to nothing" if self.verdict is Verdict.AGREES else "nothing there"
         if not 1 / _BEYOND < abs(self.times) < _BEYOND:
@@ -140,17 +161,18 @@ def _pairs(table: Table, result: Result) -> Iterator[Pair]:
         before = table.rows[against].published
         for measure, ids in row.published.items():
             own, own_base = (_value(result, at, measure) for at in (name, against))
-            counts_as, less = table.measures[measure].compared, _less(table.measures[measure])
+            kind = table.measures[measure]
+            counts_as, less, noise_ns = kind.compared, _amount(kind.less_ns), _amount(kind.noise_ns)
             others = [figures()[i] for i in before.get(measure, ()) if against != name]
             for figure in (figures()[i] for i in ids):
                 told = published(figure, counterpart(figure, others), less, _alone(row, figure))
                 # A row may stand for the same published row as the one that it is compared with.
                 if told and figure not in others and (against != name or is_change(figure)):
-                    yield Pair(name, against, measure, counts_as, figure, told, own, own_base)
+                    yield Pair(name, against, measure, counts_as, figure, told, own, own_base, noise_ns)
 
 
-def _less(measure: Measure) -> int:
-    return measure.less_ns.value if measure.less_ns else 0
+def _amount(of: Sourced | None) -> int:
+    return of.value if of else 0
 
 
 def _alone(row: Row, figure: Figure) -> int:
@@ -173,7 +195,7 @@ def orders(table: Table, result: Result) -> list[Order]:
                 value = amount(figure.value, figure.unit) if counts else None
                 if own and value is not None:
                     key = (measure, figure.board, figure.seed, figure.metric)
-                    besides = _less(table.measures[measure]) + _alone(row, figure)
+                    besides = _amount(table.measures[measure].less_ns) + _alone(row, figure)
                     columns.setdefault(key, []).append((value - besides, own.value))
     return [_order(key[0], key[1], column) for key, column in columns.items() if len(column) > 2]
 

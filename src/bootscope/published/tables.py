@@ -42,7 +42,8 @@ class Measure(Setting, frozen=True):
     their work is counted in another way.
     `why`: why a difference is expected, where the reason is not the table's.
     `less_ns`: a part of its published times that is subtracted from each of them; its source says where the
-    document states that.
+    document states that. `noise_ns`: by how much its published times vary from boot to boot where nothing was
+    changed; its source says where the document shows that.
     """
 
     title: str
@@ -55,6 +56,7 @@ class Measure(Setting, frozen=True):
     without: tuple[str, ...] = ()
     why: str = ""
     less_ns: Sourced | None = None
+    noise_ns: Sourced | None = None
 
     @property
     def kind(self) -> str:
@@ -192,6 +194,8 @@ def _problem_of_measure(m: Measure) -> str:
     phases = {*m.phases, *([m.until] if m.until and m.until != END else [])}
     if not m.kind or phases - set(PHASES) or (m.lines and len(m.lines) != 2):
         return f": expected one way to measure, with phases of {', '.join(PHASES)}"
+    if m.noise_ns and m.parts:
+        return ".noise_ns: sizes do not vary from boot to boot"
     if m.without and not phases and not m.until:
         return ".without: only time up to or of phases has functions that are not counted"
     return ""
