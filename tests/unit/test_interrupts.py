@@ -54,7 +54,7 @@ def once(): type("Made", (), {"field": Slow()})
 
 def started(what: str, number: int) -> subprocess.Popen[str]:
     child = subprocess.Popen(
-        [sys.executable, "-c", f"{CALLED}{what}\nmain.entry()"],
+        [sys.executable, "-c", f"{CALLED}{what}\nmain.entry()", "a word"],
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -86,7 +86,7 @@ def test_none_is_lost(what: str, number: signal.Signals) -> None:
 def test_what_the_caller_ignores_is_ignored() -> None:
     end = "\nend = [time.monotonic() + 1]\ndef once():\n    if time.monotonic() > end[0]: sys.exit(7)\n"
     child = subprocess.Popen(
-        [sys.executable, "-c", f"{CALLED}{end}\nmain.entry()"],
+        [sys.executable, "-c", f"{CALLED}{end}\nmain.entry()", "a word"],
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
         stdout=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
