@@ -156,6 +156,16 @@ def test_what_came_of_a_table_fits_it(path: Path) -> None:
             'lines = ["one", "two"]\nwithout = ["main"]',
             "measures.total.without: only time up to",
         ),
+        (
+            'until = "end"',
+            'parts = ["kernel/zImage"]\nnoise_ns = { value = 1, source = "made up" }',
+            "measures.total.noise_ns: sizes do not vary",
+        ),
+        (
+            "[measures.kernel]",
+            '[kernel_files]\n"init/main.c" = "../quiet.toml"\n\n[measures.kernel]',
+            "kernel_files: there is no ../quiet.toml in kernel/",
+        ),
         ("[rows.quiet]", '[rows.quiet]\nagainst = "none"', "rows.quiet: expected"),
         ("[rows.quiet]", '[rows.quiet]\non = "small"', "rows.quiet.on: expected a row above"),
         ("[rows.quiet]", '[rows."\\u001b"]', "rows."),

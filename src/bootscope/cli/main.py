@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     if not words:
-        # Who types the name alone wants to know what there is, not that a word is missing.
+        # Someone who types only the name wants to see what there is, not that a word is missing.
         overview().print_help(sys.stderr)
         return UserError.exit_code
     args = _parser_for(words).parse_args(words)

@@ -6,7 +6,7 @@ was published, both differences are taken relative to it, so that a slower board
 matter; otherwise they are compared in absolute terms.
 
 They agree when they have the same sign and one is at most FACTOR times the other, or when both are too small
-to mean anything: nothing of their base, or less than a document's own times vary from boot to boot. In a
+to mean anything: a tiny part of their base, or less than a document's own times vary from boot to boot. In a
 column with three rows or more, the order of the rows is compared as well.
 
 Only times show how accurate times are: sizes, and copies by a card whose rate was published as well, are
@@ -87,15 +87,11 @@ class Pair:
         return self._judged[1]
 
     @property
-    def is_noise(self) -> bool:
-        """Whether both changes are smaller than the published times vary from boot to boot."""
-        changes = (self.published.change, self.own_change)
-        return all(change is not None and abs(change) < self.noise_ns for change in changes)
-
-    @property
     def agrees_by_noise(self) -> bool:
-        """Whether the two agree for that reason only."""
-        return self.is_noise and self._compared[0] in (Verdict.SIZE, Verdict.SIGN)
+        """Whether the two agree only because both are smaller than the published times vary."""
+        changes = (self.published.change, self.own_change)
+        small = all(change is not None and abs(change) < self.noise_ns for change in changes)
+        return small and self._compared[0] in (Verdict.SIZE, Verdict.SIGN)
 
     @property
     def _judged(self) -> tuple[Verdict, float | None]:

@@ -8,6 +8,8 @@ from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 
+import msgspec
+
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, Sourced, load, names_in
 from bootscope.loaders.registry import PHASES
@@ -16,6 +18,8 @@ from bootscope.techniques.model import figures
 
 SCHEMA = 1
 TABLES = Path(__file__).parent / "tables"
+KERNEL_FILES = Path(__file__).parent / "tables" / "kernel"
+_FILES = "kernel.files"
 
 
 class Compared(StrEnum):
@@ -111,6 +115,7 @@ class Table(Setting, frozen=True):
     """A table. `base` is the change to the system that all rows have, `techniques` are applied before it,
     such as one that makes the kernel as small as the published one; `reference` is the row that the others
     are compared with. `until`: the last milestone to boot to; empty: the system's last.
+    `kernel_files`: sources that replace the kernel's or are added to them, by path: names in KERNEL_FILES.
     `differs`: what is different from the published system; `why`: the effect of that on the figures.
     `left_out`: what of the published table cannot be run here, and why.
     """
@@ -126,6 +131,7 @@ class Table(Setting, frozen=True):
     system: str = "stock"
     techniques: tuple[str, ...] = ()
     base: Change = Change()
+    kernel_files: dict[str, str] = {}
     board: OtherBoard | None = None
     until: str = ""
     left_out: tuple[str, ...] = ()
@@ -153,7 +159,16 @@ def table(name: str) -> Table:
     problem = _problem(found, name)
     if problem:
         raise UserError(printable(f"{path}: {problem}"))
-    return found
+    return _with_kernel_files(found)
+
+
+def _with_kernel_files(t: Table) -> Table:
+    """The table with the texts of its kernel files among the settings of its base."""
+    if not t.kernel_files:
+        return t
+    texts = {path: (KERNEL_FILES / name).read_text() for path, name in t.kernel_files.items()}
+    base = msgspec.structs.replace(t.base, settings={**t.base.settings, _FILES: texts})
+    return msgspec.structs.replace(t, base=base)
 
 
 def _problem(t: Table, name: str) -> str:
@@ -166,6 +181,8 @@ def _problem(t: Table, name: str) -> str:
     for key, m in t.measures.items():
         if problem := _problem_of_measure(m):
             return f"measures.{key}{problem}"
+    if stray := set(t.kernel_files.values()) - {path.name for path in KERNEL_FILES.iterdir()}:
+        return f"kernel_files: there is no {min(stray)} in {KERNEL_FILES.name}/"
     above = [""]
     for key in t.rows:
         if problem := _problem_of_row(t, key, above):
