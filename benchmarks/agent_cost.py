@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope.analysis import views
 from bootscope.analysis.all_views import rows_of
+from bootscope.boards.changed import without_core
 from bootscope.boards.profile import load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import build
@@ -122,7 +123,7 @@ class Bench:
         rootfs = msgspec.structs.replace(system.rootfs, remove=(*system.rootfs.remove, *removed))
         system = msgspec.structs.replace(system, kernel=kernel, rootfs=rootfs)
         built = build(LoadedSystem(system, self._loaded.path), self._runner, Progress())
-        order = Order(system, load_board(system.board), built, self._library, MILESTONE)
+        order = Order(system, without_core(load_board(system.board)), built, self._library, MILESTONE)
         run = self._known(built.build_id) or self._store.load(record_run(self._store, order, Quiet()))
         view = views.view(self._store, run)
         if MILESTONE not in view.timeline.milestones:

@@ -29,7 +29,7 @@ def main() -> int:
     args = options("Measure what the clock of a core costs, as a ratio of host times.")
     loaded = load_system(args.system)
     plain = loaded.system.board
-    boards = [load_board(plain), load_board(f"{plain}:core={args.core}:guest-clock=core")]
+    boards = [load_board(f"{plain}:core=none"), load_board(f"{plain}:core={args.core}:guest-clock=core")]
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
         bench = bench_in(folder, Limits())

@@ -22,6 +22,7 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from bootscope.analysis import views
+from bootscope.boards.changed import without_core
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
 from bootscope.builder.plan import build
@@ -163,7 +164,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self._stock = load_system("stock")
-        self._board = load_board(self._stock.system.board)
+        self._board = without_core(load_board(self._stock.system.board))
         self._store = Store(folder)
         self._runner = Runner(Cache(cache_dir()), Progress())
         step = plugin.step()

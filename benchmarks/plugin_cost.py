@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from bootscope.boards.changed import without_core
 from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
@@ -68,7 +69,7 @@ def watched(loaded: LoadedSystem, board: Board, built: Built, library: Path) -> 
 def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     loaded = load_system("stock")
-    board = load_board(loaded.system.board)
+    board = without_core(load_board(loaded.system.board))
     runner = Runner(Cache(cache_dir()), Progress())
     built = build(loaded, runner, Progress())
     step = plugin.step()

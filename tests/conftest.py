@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from bootscope.boards.profile import CORE_VARIABLE
 from bootscope.core.paths import cache_dir
+from bootscope.cores.profile import NO_CORE
 
 _BUILT = pytest.StashKey[int]()
 
@@ -17,6 +21,9 @@ def _built() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Counting takes 1.5 times as long as the boot, and most tests look at the boot itself;
+    # tests/lab/test_default_core.py looks at what users get.
+    os.environ.setdefault(CORE_VARIABLE, NO_CORE)
     config.stash[_BUILT] = _built()
 
 

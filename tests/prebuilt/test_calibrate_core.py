@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def counted_boot(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bootscope, S
 def boots_on(bootscope: Bootscope, run: StoredRun, core: Core, seed: int) -> str:
     """Five boots of a board with this core, measured at its console; returns their run."""
     boot = run.boots[0]
-    timing = Timing(core, counted.read(boot.path, load_core(A8).geometry_id))
+    timing = Timing(core, partial(counted.read, boot.path, load_core(A8).geometry_id))
     board = profile(20_000_000, 900_000, 1_000_000, 100, POWER_TRUE_NS)
     found, drawn = heard(boot.records(), run.info, board, timing), random.Random(seed)
     return keep_measured(Store(bootscope.store), [varied(found, drawn) for _ in range(5)])

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 
-from bootscope.boards.changed import clock_core_of, core_of, same_clock
+from bootscope.boards.changed import asks_for_core, clock_core_of, core_of, same_clock
 from bootscope.boards.physical import is_real
-from bootscope.boards.profile import board_dir, load_board
+from bootscope.boards.profile import CORE_VARIABLE, board_dir, load_board
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import Count
 from bootscope.cores.profile import load_core
@@ -126,10 +128,52 @@ def test_boots_with_another_clock_are_told_apart() -> None:
 )
 def test_a_profile_with_a_clock_that_cannot_be_is_refused(lines: str, told: str, tmp_path: Path) -> None:
     text = (board_dir() / "cubieboard.toml").read_text()
+    text = re.sub(r"^core = .*\n", "", text, flags=re.MULTILINE)
     path = tmp_path / "mine.toml"
     path.write_text(text.replace("schema = 1\n", f"schema = 1\n{lines}\n"))
     with pytest.raises(UserError, match=told):
         load_board(str(path))
+
+
+def test_the_core_of_a_profile_is_left_out_where_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CORE_VARIABLE)
+    board = load_board("cubieboard")
+    assert (board.core, core_of(board)) == ("cortex-a8", load_core("cortex-a8"))
+    without = load_board("cubieboard:core=none")
+    assert (without.name, core_of(without)) == ("cubieboard:core=none", None)
+    assert core_of(load_board("cubieboard:core=none:card=2x:core=cortex-a9")) == load_core("cortex-a9")
+    monkeypatch.setenv(CORE_VARIABLE, "none")
+    assert load_board("cubieboard") == msgspec.structs.replace(without, name="cubieboard")
+    assert core_of(load_board("cubieboard:core=cortex-a8")) == load_core("cortex-a8")
+    monkeypatch.setenv(CORE_VARIABLE, "cortex-a9")
+    with pytest.raises(UserError, match="BOOTSCOPE_CORE is 'cortex-a9', and can only be 'none'"):
+        load_board("cubieboard")
+
+
+def test_a_clock_that_follows_a_core_does_not_lose_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = (board_dir() / "cubieboard.toml").read_text()
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace("schema = 1\n", 'schema = 1\nguest_clock = "core"\n'))
+    monkeypatch.setenv(CORE_VARIABLE, "none")
+    assert clock_core_of(load_board(str(path))) == load_core("cortex-a8")
+    with pytest.raises(UserError, match="guest-clock=core needs a core: core=none cannot follow it"):
+        load_board(f"{path}:core=none")
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("cubieboard", False),
+        ("cubieboard:card=2x", False),
+        ("cubieboard:core=none", False),
+        ("cubieboard:core=cortex-a9", True),
+        ("cubieboard:card=2x:l2=off", True),
+    ],
+)
+def test_which_names_ask_for_a_core(name: str, asks: bool) -> None:
+    assert asks_for_core(name) == asks
 
 
 @pytest.mark.parametrize(

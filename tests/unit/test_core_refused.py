@@ -97,7 +97,7 @@ def test_damaged_counts_are_refused(run: StoredRun) -> None:
     folder = run.boots[0].path / counted.FOLDER
     (folder / f"{A8.geometry_id}.bin").write_bytes(b"x")
     with pytest.raises(UserError, match="is damaged"):
-        timing_of(run, run.boots[0], A8)
+        print(timing_of(run, run.boots[0], A8).counted)
     shutil.rmtree(folder)
     assert find_timing(run, run.boots[0], A8) is None
 

@@ -104,7 +104,7 @@ def spread(records: list[Record], entries: list[Entry], hooks: dict[int, str]) -
 
 def on_a8(records: list[Record], entries: list[Entry], hooks: dict[int, str]) -> Spread:
     """Records on the Cortex-A8."""
-    timing = Timing(load_core("cortex-a8"), Counted(INFO, tuple(entries), ((), ())))
+    timing = Timing(load_core("cortex-a8"), lambda: Counted(INFO, tuple(entries), ((), ())))
     return on_core(records, run_with(hooks), timing)
 
 

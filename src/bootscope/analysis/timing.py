@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from bootscope.boards.changed import clock_core_of
+from functools import partial
+
+from bootscope.boards.changed import clock_core_of, core_of
+from bootscope.boards.profile import Board
 from bootscope.capture import counted
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
@@ -28,8 +31,16 @@ def find_timing(run: StoredRun, boot: StoredBoot, core: Core) -> Timing | None:
     for other in (boot, *run.boots):
         info = counted.kept(other.path).get(core.geometry_id)
         if info and boot.info.stream_sha256 and info.stream_sha256 == boot.info.stream_sha256:
-            return Timing(core, counted.read(other.path, core.geometry_id))
+            read = partial(counted.read, other.path, core.geometry_id)
+            return Timing(core, read, counted.digest(other.path, core.geometry_id))
     return None
+
+
+def own_timing(run: StoredRun, boot: StoredBoot, board: Board | None = None) -> Timing | None:
+    """The core that the board of a run names (or `board`), with the counts of its caches; None if it names
+    none, or if they were not counted: a boot that did not complete has no counts."""
+    core = core_of(board or run.info.board)
+    return find_timing(run, boot, core) if core else None
 
 
 def timing_of(run: StoredRun, boot: StoredBoot, core: Core) -> Timing:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from bootscope.analysis.consumers import Consumer
 from bootscope.analysis.rows import Rows
 from bootscope.analysis.silences import Silence, silences
@@ -21,7 +23,7 @@ from bootscope.capture.record import FRAME, PICTURE
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import NO_CORE, Core, CoreChoice
 from bootscope.timeline.model import Timeline
 
 if TYPE_CHECKING:
@@ -46,8 +48,9 @@ class View:
     understand: Callable[[], Evidence]
     index: Index | None = None
     core: Core | None = None
-    on_core: Callable[[Core], View] | None = None
-    """The same boot as on another core. Raises UserError if nothing was counted for its caches."""
+    on_core: Callable[[CoreChoice], View] | None = None
+    """The same boot as on another core, or without any. Raises UserError if nothing was counted for its
+    caches."""
     on_board: Callable[[Board], View] | None = None
     """The same boot as with another board's devices and CPU, without a core."""
     board: Board | None = None
@@ -133,6 +136,17 @@ class View:
         return trace(self.evidence, self.stacks, self.flame)
 
     @property
+    def counted(self) -> bool | None:
+        """Whether the boot was counted for the core that its board names; None if it names none."""
+        board = self.board or self.run.info.board
+        if not isinstance(board.core, str):
+            return None
+        from bootscope.analysis.timing import own_timing
+        from bootscope.boards.changed import core_of
+
+        return own_timing(self.run, self.boot, board) is not None if core_of(board) else None
+
+    @property
     def picture(self) -> bytes | None:
         """The screen at first-frame as PNG, if there is one."""
         path = self.boot.path / PICTURE
@@ -160,12 +174,13 @@ def view(
     number: int | None = None,
     board: Board | None = None,
     indexed: bool = False,
-    core: Core | None = None,
+    core: CoreChoice = None,
 ) -> View:
-    """Everything about one boot; with `board`, as with that profile's devices; with `core`, as on that core;
-    with `indexed`, results are kept for the next time.
+    """Everything about one boot; with `board`, as with that profile's devices; with `core`, as on that core,
+    or without any; with `indexed`, results are kept for the next time. By default the core is the board's, if
+    its caches were counted.
 
-    Raises UserError for a core whose caches were not counted.
+    Raises UserError for a `core` whose caches were not counted.
     """
     boot = choose_boot(run, number)
     if board and not same_clock(board, run.info.board):
@@ -175,14 +190,15 @@ def view(
             hint=f"another clock needs another boot: bootscope record SYSTEM --board {board.name}",
         )
     timing = _timing(run, boot, board or run.info.board, core)
-    index = Index(run, boot) if indexed and not board and not timing else None
+    seen_as = msgspec.json.encode(timing.core) + timing.digest if timing else b""
+    index = Index(run, boot, seen_as) if indexed and not board else None
 
     def understand() -> Evidence:
         from bootscope.analysis.evidence import evidence_of
 
         return evidence_of(store, run, boot, board, timing)
 
-    def on_core(other: Core) -> View:
+    def on_core(other: CoreChoice) -> View:
         return view(store, run, boot.info.number, board, core=other)
 
     def on_board(other: Board) -> View:
@@ -191,14 +207,21 @@ def view(
     return View(run, boot, understand, index, timing.core if timing else None, on_core, on_board, board)
 
 
-def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: Core | None) -> Timing | None:
-    if core is None and not isinstance(board.core, str):
-        return None
-    from bootscope.analysis.timing import timing_of
-    from bootscope.boards.changed import core_of
+def alike(a: View, b: View) -> tuple[View, View]:
+    """Two boots, both on a core or both without: times of these two kinds cannot be compared."""
+    if a.core and not b.core and a.on_core:
+        return a.on_core(NO_CORE), b
+    if b.core and not a.core and b.on_core:
+        return a, b.on_core(NO_CORE)
+    return a, b
 
-    core = core or core_of(board)
-    return timing_of(run, boot, core) if core else None
+
+def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: CoreChoice) -> Timing | None:
+    if core == NO_CORE or (core is None and not isinstance(board.core, str)):
+        return None
+    from bootscope.analysis.timing import own_timing, timing_of
+
+    return timing_of(run, boot, core) if core else own_timing(run, boot, board)
 
 
 def comparison(store: Store, a: View, b: View) -> Comparison:

@@ -21,7 +21,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import listed, seconds
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import NO_CORE, CoreChoice
 from bootscope.emulator.subject import flat
 from bootscope.inventory.closure import depends_on
 from bootscope.inventory.inventory import Inventory, Part
@@ -61,18 +61,19 @@ class Subject:
         return self.seen.boot.info.boot_id if self.seen else None
 
 
-def subject(store: Store, cache: Cache, names: Sequence[str], core: Core | None = None) -> Subject:
+def subject(store: Store, cache: Cache, names: Sequence[str], core: CoreChoice = None) -> Subject:
     """The subject that `names` name; without names, the last run. A recording is looked at on a `core`, if
-    given.
+    given, or without any.
 
     Raises UserError for names that are neither a run nor a system nor a readable file, and for a boot that
     did not reach its milestone; for a core that nothing was counted for, or if nothing was emulated.
     """
     found = _subject(store, cache, names)
-    if core is None:
+    if core is None or (core == NO_CORE and not (found.seen and found.seen.core)):
         return found
     if found.seen is None or found.seen.on_core is None:
-        raise UserError(f"no boot was emulated: nothing was counted for the core {core.name}")
+        name = core if core == NO_CORE else core.name
+        raise UserError(f"no boot was emulated: nothing was counted for the core {name}")
     return _seen(store, cache, found.seen.on_core(core), found.notes)
 
 

@@ -13,7 +13,7 @@ import msgspec
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
 from bootscope.cores.changes import changed
-from bootscope.cores.profile import Core, core_names, load_core
+from bootscope.cores.profile import NO_CORE, Core, core_names, load_core
 from bootscope.devices.model import CardClass
 
 if TYPE_CHECKING:
@@ -41,6 +41,14 @@ def parted(name: str) -> tuple[str, str]:
     return name[:start] + plain, changes
 
 
+def asks_for_core(name: str) -> bool:
+    """Whether the changes in a board's name need a core, so that times without one are not what is asked
+    for."""
+    changes = parted(name)[1].split(APART)
+    pairs = (change.partition("=") for change in changes)
+    return any(key in ("core", *_OF_CORE) and value != NO_CORE for key, _, value in pairs)
+
+
 def clock_apart(name: str) -> tuple[str, Fraction]:
     """(a board's name without a change of its clock, the factor by which that change makes its clock faster).
 
@@ -60,8 +68,9 @@ def clock_apart(name: str) -> tuple[str, Fraction]:
 
 
 def changed_board(board: Board, changes: str) -> Board:
-    """The board with changes, applied in order: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME`, and those
-    of the core's memory and caches that `what-if` knows, `guest-clock=core`. Its name includes them.
+    """The board with changes, applied in order: `card=CLASS` or `card=2x`, `clock=2x`, `core=NAME` or
+    `core=none`, and those of the core's memory and caches that `what-if` knows, `guest-clock=core`. Its name
+    includes them.
 
     Raises UserError for an invalid change, or one that this board cannot have.
     """
@@ -90,6 +99,13 @@ def clock_core_of(board: Board) -> Core | None:
     """The core whose time the guest's clock follows; None where the clock counts instructions. Raises what
     :func:`core_of` does."""
     return _named_core(board) if board.guest_clock == OF_CORE else None
+
+
+def without_core(board: Board) -> Board:
+    """The board, where every instruction takes the same time. A clock that follows a core stays as it is."""
+    if board.guest_clock == OF_CORE:
+        return board
+    return msgspec.structs.replace(board, core=msgspec.UNSET, core_changes=msgspec.UNSET)
 
 
 def same_clock(a: Board, b: Board) -> bool:
@@ -160,6 +176,10 @@ def _clock(board: Board, value: str) -> Board:
 
 
 def _core(board: Board, value: str) -> Board:
+    if value == NO_CORE:
+        if board.guest_clock == OF_CORE:
+            raise UserError(f"guest-clock={OF_CORE} needs a core: core={NO_CORE} cannot follow it")
+        return without_core(board)
     core = load_core(value)
     if core.architecture != board.architecture:
         raise UserError(

@@ -6,6 +6,7 @@ One TOML file a board, in ``boards.d/`` or anywhere the user keeps it. See docs/
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -13,12 +14,13 @@ import msgspec
 from bootscope.arch.arm import ARM
 from bootscope.arch.model import Architecture, Opcode
 from bootscope.arch.registry import ARCHITECTURES
-from bootscope.boards.changed import CLOCKS, INSTRUCTIONS, changed_board, parted
+from bootscope.boards.changed import CLOCKS, INSTRUCTIONS, changed_board, parted, without_core
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
 from bootscope.core.settings import expected as wrong_value
 from bootscope.core.toml_lines import spot
+from bootscope.cores.profile import NO_CORE
 from bootscope.devices.model import CardClass, Console, Storage
 from bootscope.devices.registry import AnyDevice
 from bootscope.loaders.model import Loader
@@ -32,6 +34,8 @@ QUANTUM_NS = 1_000
 MOST_QUANTUM_NS = 1_000_000
 UNSCALED_PPM = 1_000_000
 """The scale of a CPU that is as fast as the emulator's."""
+CORE_VARIABLE = "BOOTSCOPE_CORE"
+"""The variable of the environment that, as `none`, takes the core from all profiles."""
 
 
 class Qemu(Setting, frozen=True):
@@ -155,14 +159,29 @@ def load_board(name: str) -> Board:
     """The board called `name`, or the one described in the file `name` when that ends in .toml; with changes
     after a colon, as in `cubieboard:card=2x` (boards/changed.py).
 
-    Raises UserError for an unknown name, a file that does not describe a board, or an invalid change.
+    Raises UserError for an unknown name, a file that does not describe a board, an invalid change, or an
+    invalid BOOTSCOPE_CORE.
     """
     plain, changes = parted(name)
     path = find("board", plain, board_dir())
     board = load(path, Board)
     _check(board, path)
     board = msgspec.structs.replace(board, qemu=_completed(board.qemu, board.arch))
+    if _cores_unwanted():
+        board = without_core(board)
     return changed_board(board, changes) if plain != name else board
+
+
+def _cores_unwanted() -> bool:
+    """Whether the user wants boards without the cores of their profiles. Raises UserError for a variable with
+    another value."""
+    said = os.environ.get(CORE_VARIABLE, "")
+    if said not in ("", NO_CORE):
+        raise UserError(
+            f"{CORE_VARIABLE} is '{printable(said)}', and can only be '{NO_CORE}'",
+            hint="--board BOARD:core=CORE names a core",
+        )
+    return said == NO_CORE
 
 
 def _completed(q: Qemu, arch: Architecture) -> Qemu:

@@ -44,7 +44,7 @@ def core_amounts(recorded: list[Record], run: RunInfo, timing: Timing) -> CoreAm
 
     def times(*free: str) -> list[int]:
         core = with_figures(timing.core, dict.fromkeys(free, 0), "nothing")
-        return [r.time_ns for r in on_core(recorded, run, Timing(core, timing.counted)).records]
+        return [r.time_ns for r in on_core(recorded, run, Timing(core, lambda: timing.counted)).records]
 
     whole, others, inside = times(), times(INSTRUCTION), times(*MEMORY)
     instructions = [a - b for a, b in zip(whole, others, strict=True)]

@@ -97,7 +97,7 @@ def keep(folder: Path, name: str, info: CountedInfo, data: bytes) -> None:
     """Keeps the plugin's file `data` of a boot whose folder this is. Raises UserError when it is damaged."""
     parse(data, info)
     (folder / FOLDER).mkdir(exist_ok=True)
-    write_whole(folder / FOLDER / f"{name}.bin", b"".join(packed(data)))
+    write_whole(_path(folder, name), b"".join(packed(data)))
     write_json(folder / FOLDER / f"{name}.json", info)
 
 
@@ -116,6 +116,11 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
+def digest(folder: Path, name: str) -> bytes:
+    """A hash of the file of a pass. Raises UserError when it cannot be read."""
+    return hashlib.sha256(_packed(folder, name)).digest()
+
+
 def read(folder: Path, name: str) -> Counted:
     """A pass of a boot. Raises UserError when it is damaged."""
     info = read_json(folder / FOLDER / f"{name}.json", CountedInfo, SCHEMA)
@@ -124,14 +129,22 @@ def read(folder: Path, name: str) -> Counted:
 
 def _content(folder: Path, name: str, info: CountedInfo) -> bytes:
     """The plugin's file. Raises UserError when it cannot be read or is damaged."""
-    path = folder / FOLDER / f"{name}.bin"
+    data = unpacked(_packed(folder, name), info.size_bytes)
+    if data is None:
+        raise UserError(f"{_path(folder, name)} is damaged")
+    return data
+
+
+def _packed(folder: Path, name: str) -> bytes:
+    path = _path(folder, name)
     try:
-        data = unpacked(path.read_bytes(), info.size_bytes)
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    if data is None:
-        raise UserError(f"{path} is damaged")
-    return data
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / FOLDER / f"{name}.bin"
 
 
 def parse(data: bytes, info: CountedInfo) -> Counted:

@@ -37,10 +37,14 @@ MOST_BOOTS = 32
 
 
 class Index:
-    """Results kept for one boot. Names are chosen by the caller: letters, digits and `-`."""
+    """Results kept for one boot. Names are chosen by the caller: letters, digits and `-`.
 
-    def __init__(self, run: StoredRun, boot: StoredBoot) -> None:
+    `seen_as` states how the boot is looked at, if not as it was recorded: each such look has its own entries.
+    """
+
+    def __init__(self, run: StoredRun, boot: StoredBoot, seen_as: bytes = b"") -> None:
         self._run, self._boot = run, boot
+        self._ending = f"-{hashlib.sha256(seen_as).hexdigest()[:16]}" if seen_as else ""
 
     def get(self, name: str, kind: type[T], make: Callable[[], T], also: str = "") -> T:
         """The entry `name`, of type `kind`: the kept one, else the result of `make`.
@@ -49,6 +53,7 @@ class Index:
         """
         if not self._made_from:
             return make()
+        name += self._ending
         key = hashlib.sha256(b"\0".join([self._made_from, name.encode(), also.encode()])).digest()
         for folder in (self._boot.path / FOLDER, self._elsewhere):
             with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError):

@@ -17,13 +17,13 @@ from bootscope.audit.subject import Subject, subject
 from bootscope.builder.cache import Cache
 from bootscope.cli.arguments import flag, option
 from bootscope.cli.common import BUILD_OPTIONS, add_build_options, check_positive, refuse
+from bootscope.cli.core_options import CORE_HELP, core_of
 from bootscope.cli.named_image import bench as image_bench
 from bootscope.cli.named_image import image_of
 from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import printable
 from bootscope.core.paths import cache_dir
-from bootscope.cores.profile import load_core
 from bootscope.inventory.inventory import Part
 from bootscope.report import audited as text
 from bootscope.report import culprits
@@ -54,7 +54,7 @@ class AuditVerb(Verb):
         )
         flag(parser, "--losses", "also the capabilities that each technique removes")
         option(parser, "--board", "B", "the emulated board for an image: its files, or a build")
-        option(parser, "--core", "C", "CPU time on this core, with caches and memory; for runs with --timing")
+        option(parser, "--core", "C", CORE_HELP)
         option(parser, "--top", "N", f"number of findings and rows (default {FINDINGS} and {ROWS})", type=int)
         flag(
             parser,
@@ -66,8 +66,7 @@ class AuditVerb(Verb):
     def run(self, args: argparse.Namespace) -> int:
         check_positive(args, "top")
         args.what = _names(args)
-        core = load_core(args.core) if args.core else None
-        about = subject(open_store(), Cache(cache_dir()), args.what, core)
+        about = subject(open_store(), Cache(cache_dir()), args.what, core_of(args))
         found = run_audit(about)
         if args.json:
             print_json("audit", {**_json_about(about), **_json(found)})

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bootscope.analysis.timing import timing_of
 from bootscope.analysis.views import choose_boot
+from bootscope.boards.changed import without_core
 from bootscope.boards.profile import Board, load_board
 from bootscope.calibration import profile_file
 from bootscope.calibration.calibrate import calibrate
@@ -108,8 +109,8 @@ def emulated_boot(store: Store, name: str | None) -> tuple[StoredRun, StoredBoot
 def _board(name: str | None, run: StoredRun) -> Board:
     """The profile to start from. Raises UserError when the run was made at another speed of the emulator."""
     if name is None:
-        return run.info.board
-    board = load_board(name)
+        return without_core(run.info.board)
+    board = without_core(load_board(name))
     if board.tick_ns != run.info.board.tick_ns:
         raise UserError(
             f"{run.info.run_id} was recorded with {run.info.board.tick_ns} ns an instruction, "

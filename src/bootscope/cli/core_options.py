@@ -8,19 +8,24 @@ from dataclasses import replace
 
 from bootscope.cli.arguments import flag, option
 from bootscope.core.errors import UserError
-from bootscope.cores.profile import Core, load_core
+from bootscope.cores.profile import CoreChoice, chosen_core
 from bootscope.timeline.trace import Trace
+
+CORE_HELP = (
+    "CPU time on this core, with caches and memory, for runs with --timing (default: that of the board, if "
+    "it was counted); none: all instructions take the same time"
+)
 
 
 def add_core_options(parser: argparse.ArgumentParser, stalls: str) -> None:
     """--core and --stalls; `stalls` says what the latter does."""
-    option(parser, "--core", "C", "CPU time on this core, with caches and memory; for runs with --timing")
+    option(parser, "--core", "C", CORE_HELP)
     flag(parser, "--stalls", f"{stalls}; needs a core")
 
 
-def core_of(args: argparse.Namespace) -> Core | None:
-    """The named core. Raises UserError for an unknown core, and for a file that is no core profile."""
-    return load_core(args.core) if args.core else None
+def core_of(args: argparse.Namespace) -> CoreChoice:
+    """The chosen core. Raises UserError for an unknown core, and for a file that is no core profile."""
+    return chosen_core(args.core) if args.core else None
 
 
 def call_paths(trace: Trace, of_stalls: bool) -> Trace:

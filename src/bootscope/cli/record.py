@@ -12,10 +12,10 @@ from bootscope.boards.changed import core_of
 from bootscope.boards.physical import is_real, real_board
 from bootscope.boards.profile import Board, load_board
 from bootscope.builder.cache import Cache
-from bootscope.capture import counted, labels
+from bootscope.capture import labels
 from bootscope.capture.store import Store
 from bootscope.capture.stored import MeasuredRun, StoredBoot, StoredRun
-from bootscope.cli import board_options, named_image, record_image
+from bootscope.cli import board_options, named_image, record_image, recorded
 from bootscope.cli.arguments import flag, option, renamed
 from bootscope.cli.cluster import add_cluster_option, executor_of, measure
 from bootscope.cli.common import (
@@ -43,7 +43,6 @@ from bootscope.imageedit.record import ImageRecord
 from bootscope.runs.headline import reached_in
 from bootscope.search.bench import Bench
 from bootscope.system.load import LoadedSystem, load_system, milestones
-from bootscope.timeline.build import timeline
 
 FAILED = 3
 _HANG_S, _IMAGE_HANG_S = 30, 15
@@ -70,7 +69,8 @@ def _add_emulated_options(parser: argparse.ArgumentParser) -> None:
         parser,
         "--timing",
         "boot it once more, and count what the core's caches and memory make of it, for show --core "
-        "(bootscope help cores); takes up to 4 times as long as the boot",
+        "(bootscope help cores); takes up to 4 times as long as the boot. Also without this option if the "
+        "board profile names a core; not with --board BOARD:core=none",
     )
     option(parser, "--core", "CORE", "the core of --timing (default: that of the board profile)")
     parser.add_argument(
@@ -175,7 +175,7 @@ class Record(Verb):
         with telling_what_is_kept(store), executor_of(args) as executor:
             bench = bench_of(args, observer(args.json), store, executor=executor, **how)
             run = bench.record(loaded, board, until, args.n or 1)
-        return _tell(args.json, run, partial(_figures, run), _sameness(run))
+        return _tell(args.json, run, partial(recorded.figures, run), recorded.summary(run))
 
 
 def board_of(loaded: LoadedSystem, wanted: str) -> Board:
@@ -236,7 +236,7 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
         "notes": list(made.notes),
         "advice": list(made.advice),
     }
-    return _tell(args.json, made.run, partial(_figures, made.run), _sameness(made.run), about)
+    return _tell(args.json, made.run, partial(recorded.figures, made.run), recorded.summary(made.run), about)
 
 
 def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord) -> int:
@@ -250,29 +250,12 @@ def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord)
     with telling_what_is_kept(store):
         bench = named_image.bench(args, told, observer(args.json), store, limits, args.timeout)
         run = bench.boot(bench.order(bench.loaded), args.n or 1)
-    return _tell(args.json, run, partial(_figures, run), _sameness(run))
-
-
-def _sameness(run: StoredRun) -> str:
-    """Whether all boots of a run are the same, in words; empty for one boot."""
-    streams = len({boot.info.stream_sha256 for boot in run.boots})
-    same = "identical to the nanosecond" if streams == 1 else f"{streams} different streams"
-    return f"{len(run.boots)} boots: {same}" if len(run.boots) > 1 else ""
+    return _tell(args.json, run, partial(recorded.figures, run), recorded.summary(run))
 
 
 def _store(args: argparse.Namespace) -> Store:
     """The store, which labels the run as requested. Raises UserError for an invalid label."""
     return open_store(marks=labels.parse(args.label))
-
-
-def _figures(run: StoredRun, boot: StoredBoot) -> dict[str, object]:
-    """When a boot reached its milestone: exact on the emulated board; nulls if it did not."""
-    ns = None
-    if boot.info.complete:
-        ns = timeline(boot.info.boot_id, boot.records(), run.info).milestones.get(run.info.until)
-    error_ns = None if ns is None else 0
-    exact = {"stream_sha256": boot.info.stream_sha256, "counts_sha256": counted.digests(boot.path)}
-    return {"reached_ns": ns, "error_ns": error_ns, **exact}
 
 
 def _record_board(args: argparse.Namespace) -> int:

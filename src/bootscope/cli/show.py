@@ -19,7 +19,8 @@ from bootscope.analysis.view_names import (
     SYSCALLS,
     UNITS,
 )
-from bootscope.analysis.views import View, comparison, view
+from bootscope.analysis.views import View, alike, comparison, view
+from bootscope.boards.changed import asks_for_core, core_of
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
@@ -29,7 +30,7 @@ from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import visible
-from bootscope.cores.profile import load_core
+from bootscope.cores.profile import chosen_core
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
 from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
@@ -58,7 +59,10 @@ def _view(
     store: Store, run: StoredRun, number: int | None, board: str | None, core: str | None = None
 ) -> View:
     other = load_board(board) if board else None
-    return view(store, run, number, other, indexed=True, core=load_core(core) if core else None)
+    chosen = chosen_core(core) if core else None
+    if board and other and not chosen and asks_for_core(board):
+        chosen = core_of(other)
+    return view(store, run, number, other, indexed=True, core=chosen)
 
 
 class Show(Verb):
@@ -74,7 +78,8 @@ class Show(Verb):
             parser,
             "--core",
             "C",
-            "CPU time on this core, with caches and memory (bootscope help cores)",
+            "CPU time on this core, with caches and memory (bootscope help cores); default: that of the "
+            "board, if it was counted; none: all instructions take the same time",
         )
         views = (*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS, SIZES)
         chosen(parser, "--view", "V", views, "explain one thing in detail")
@@ -181,7 +186,13 @@ class Compare(Verb):
         option(parser, "--top", "N", "differences shown (default 20)", type=int)
         chosen(parser, "--view", "V", VIEWS, "compare one thing in detail")
         option(parser, "--sort", "COLUMN", _SORT.replace("self, total, share", "change, A, B"))
-        option(parser, "--core", "C", "both on this core: instructions and waits for memory apart")
+        option(
+            parser,
+            "--core",
+            "C",
+            "both on this core: instructions and waits for memory apart (default: that of their boards, if "
+            "both were counted); none: all instructions take the same time",
+        )
         option(
             parser,
             "--milestone",
@@ -206,6 +217,7 @@ class Compare(Verb):
         refuse(args, ("milestone",), "is for runs whose boots vary; these are exact", "without it")
         a, b = (view_of(store, *side, core=args.core) for side in zip(ids, (boot_a, boot_b), strict=True))
         _refuse_same((a.boot.info.boot_id, b.boot.info.boot_id), (None, None))
+        a, b = alike(a, b)
         if args.view == MEMORY and not (a.core and b.core):
             raise UserError(
                 "--view memory compares boots on a core", hint="--core CORE (bootscope help cores)"

@@ -11,7 +11,7 @@ from bootscope.analysis.trace_rows import rows_of_trace
 from bootscope.analysis.view_names import SILENCES
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import CoreChoice
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
 from bootscope.report.stored import first_of, one_boot, until_of, varying
@@ -20,7 +20,7 @@ from bootscope.runs.run import run_and_boot, run_of
 from bootscope.timeline.trace import Trace
 
 
-def subject_of(store: Store, names: Sequence[str], core: Core | None = None) -> Subject:
+def subject_of(store: Store, names: Sequence[str], core: CoreChoice = None) -> Subject:
     """One boot of each of these runs; with `core`, with the times it would take on that. Raises UserError for
     an unknown name, for what cannot be read, and for what was not counted for the core."""
     return Subject([_boot(store, name, core) for name in names])
@@ -32,7 +32,7 @@ def findings(store: Store, subject: Subject) -> list[Answer]:
     return first_of(store, boot.boot_id, recorded=boot.recorded)
 
 
-def _boot(store: Store, name: str, core: Core | None) -> Boot:
+def _boot(store: Store, name: str, core: CoreChoice) -> Boot:
     wanted, number = run_and_boot(name)
     run_id = store.find_id(wanted)
     boot = one_boot(run_of(store, run_id), number, core)

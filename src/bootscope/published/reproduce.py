@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from bootscope.analysis.views import View, view
+from bootscope.boards.changed import without_core
 from bootscope.boards.profile import Board, load_board
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
@@ -85,6 +86,7 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
 
     The cost of a card is computed afterwards, so that another card needs no boot of its own.
     """
+    board = without_core(board)  # a table names the core that it needs
     if not other:
         return board, board
     if other.icount_shift:

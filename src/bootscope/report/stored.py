@@ -12,7 +12,7 @@ from bootscope.analysis.rows import as_table
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
 from bootscope.analysis.view_names import MEMORY
-from bootscope.analysis.views import View, comparison
+from bootscope.analysis.views import View, alike, comparison
 from bootscope.audit.result import run_audit
 from bootscope.audit.subject import subject
 from bootscope.builder.cache import Cache
@@ -21,7 +21,7 @@ from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
 from bootscope.core.text import seconds
-from bootscope.cores.profile import Core
+from bootscope.cores.profile import NO_CORE, CoreChoice
 from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
 from bootscope.report.consoles import consoles
@@ -42,20 +42,31 @@ class StoredPage(NamedTuple):
     boots: list[str]
 
 
-def page_of(store: Store, names: Sequence[str], home: str = "", core: Core | None = None) -> StoredPage:
+def page_of(store: Store, names: Sequence[str], home: str = "", core: CoreChoice = None) -> StoredPage:
     """The page of runs or boots named as on the command line; `home` is the address of the list of runs, if
     there is one; with `core`, boots have the times they would take on it.
 
     Raises UserError for an unknown name, and for a boot that cannot be read or has no counts for the core.
     """
-    found = [boot_of(store, name, core) for name in names]
+    found = _alike([boot_of(store, name, core) for name in names])
     sets = [_several(store, name) for name in names]
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
     text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
-def boot_of(store: Store, name: str | None, core: Core | None = None) -> tuple[str, View | Trace]:
+def _alike(found: list[tuple[str, View | Trace]]) -> list[tuple[str, View | Trace]]:
+    """Boots to compare: two of the emulated board are both on a core, or both without."""
+    if len(found) != 2:
+        return found
+    (id_a, a), (id_b, b) = found
+    if not (isinstance(a, View) and isinstance(b, View)):
+        return found
+    both = alike(a, b)
+    return [(id_a, both[0]), (id_b, both[1])]
+
+
+def boot_of(store: Store, name: str | None, core: CoreChoice = None) -> tuple[str, View | Trace]:
     """The boot id of a boot named on the command line, and the boot: of an emulated board, on a `core` if one
     is given, or as a trace."""
     wanted, number = run_and_boot(name)
@@ -64,11 +75,11 @@ def boot_of(store: Store, name: str | None, core: Core | None = None) -> tuple[s
     return (boot.boot.info.boot_id, boot) if isinstance(boot, View) else (boot.boot_id, boot.trace())
 
 
-def one_boot(run: Run, number: int | None, core: Core | None) -> View | SeenBoot:
+def one_boot(run: Run, number: int | None, core: CoreChoice) -> View | SeenBoot:
     """A boot of a run; with `core`, as on that core. Raises UserError if it was not emulated."""
     if isinstance(run, Recording):
         return run.boot(number, core)
-    if core:
+    if core and core != NO_CORE:
         raise UserError(f"{run.run_id} was not emulated: nothing was counted for the core {core.name}")
     return run.boot(number)
 
@@ -86,7 +97,7 @@ def _several(store: Store, name: str) -> SampleSet | None:
     return boots if boots and len(boots.boots) > 1 else None
 
 
-def first_of(store: Store, boot_id: str, *, recorded: bool, core: Core | None = None) -> list[answer.Answer]:
+def first_of(store: Store, boot_id: str, *, recorded: bool, core: CoreChoice = None) -> list[answer.Answer]:
     """What to do first about a boot; empty if an audit cannot read it, or it did not complete."""
     run_id, _, number = boot_id.rpartition("/")
     try:
@@ -124,7 +135,7 @@ def _shown(store: Store, boot_id: str, boot: View | Trace, boots: SampleSet | No
             store,
             boot_id,
             recorded=isinstance(boot, View),
-            core=boot.core if isinstance(boot, View) else None,
+            core=(boot.core or NO_CORE) if isinstance(boot, View) else None,
         ),
         consoles=_consoles(store, boots) if boots and not boots.exact else (),
         labels=known(store.runs / boot_id.rpartition("/")[0]),

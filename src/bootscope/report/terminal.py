@@ -70,6 +70,8 @@ def show(out: Console, v: View, top: int) -> None:
     out.print(f"board {info.board.name}{costs}, build {info.build_id[:12]}", style="dim", markup=False)
     if v.core:
         out.print(f"core {v.core.name}: {cpu_words(tl)} (--view memory)", style="dim", markup=False)
+    elif v.counted is not None:
+        out.print(_without_core(v), style="dim", markup=False)
     out.print()
     _print_end(out, v, uncertainty(tl, v.core) if v.core else None)
     out.print()
@@ -78,6 +80,13 @@ def show(out: Console, v: View, top: int) -> None:
     _print_consumers(out, v.consumers, tl.total_ns, top)
     _print_silences(out, v, top)
     _print_doubts(out, tl)
+
+
+def _without_core(v: View) -> str:
+    """Why a boot is not shown on the core that its board names."""
+    board = v.board or v.run.info.board
+    why = "as requested" if v.counted else "its caches were not counted"
+    return f"without core {board.core} ({why}): each instruction takes {board.tick_ns} ns, and memory nothing"
 
 
 def _print_end(out: Console, v: View, error: Uncertainty | None) -> None:
@@ -207,6 +216,10 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
             off = brief(uncertainty(v.timeline, v.core))
             told = f"{side} on core {v.core.name}: {cpu_words(v.timeline)}; total {off}"
             out.print(told, style="dim", markup=False)
+    if not on_core and bool(a.counted) != bool(b.counted):
+        side, tick_ns = "A" if a.counted else "B", a.run.info.board.tick_ns
+        told = f"only {side} was counted for a core: in both, each instruction takes {tick_ns} ns"
+        out.print(f"{told}, and memory nothing", style="dim", markup=False)
     out.print()
     _print_verdict(out, a, b, c)
     _print_differences(out, c, top)

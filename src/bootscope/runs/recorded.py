@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from bootscope.analysis.samples import PHASE, WHOLE, BootTimes, Quantity, SampleSet, of_timeline
+from bootscope.analysis.timing import own_timing
 from bootscope.capture.record import RunInfo
 from bootscope.capture.stored import StoredRun
 from bootscope.loaders.registry import PHASES
 from bootscope.system.load import BUILT_IN_MILESTONES
-from bootscope.timeline.build import timeline
+from bootscope.timeline.build import timeline_of
 
 
 def times(run: StoredRun) -> SampleSet:
@@ -24,7 +25,9 @@ def times(run: StoredRun) -> SampleSet:
             continue
         stream = boot.info.stream_sha256 or boot.info.boot_id
         if stream not in seen:  # boots with equal streams are the same boot
-            seen[stream] = of_timeline(timeline(boot.info.boot_id, boot.records(), info))
+            timing = own_timing(run, boot)
+            made = timeline_of(boot.info.boot_id, boot.records(), info, timing=timing)
+            seen[stream] = of_timeline(made.timeline)
         boots.append(BootTimes(boot.info.boot_id, seen[stream].times))
     complete = [boot.times for boot in boots if boot.complete]
     facts = {"system": info.system.name, "board": info.board.name, "build": info.build_id}

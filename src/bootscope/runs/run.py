@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     # What computes times is slow to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
-    from bootscope.cores.profile import Core
+    from bootscope.cores.profile import CoreChoice
     from bootscope.readers.sought import Missing
     from bootscope.runs.heard import HeardRun, SeenBoot
 
@@ -112,7 +112,7 @@ class Recording:
         # Boots with equal streams are the same boot; only others have to be compared.
         return len({boot.info.stream_sha256 for boot in self.stored.boots}) < 2 or self.times().exact
 
-    def boot(self, number: int | None, core: Core | None = None) -> View:
+    def boot(self, number: int | None, core: CoreChoice = None) -> View:
         """A boot, not analysed yet; with `core`, with the times it would take on that. Raises UserError if
         its caches were not counted for the core."""
         from bootscope.analysis.views import view

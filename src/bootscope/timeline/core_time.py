@@ -12,8 +12,9 @@ a device.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from operator import add
 
@@ -32,10 +33,17 @@ _PS = 1000
 
 @dataclass(frozen=True)
 class Timing:
-    """A core, and its counts in one boot."""
+    """A core, and its counts in one boot. They are read on first use, which takes a second and raises
+    UserError when they are damaged; `digest` identifies them."""
 
     core: Core
-    counted: Counted
+    read: Callable[[], Counted]
+    digest: bytes = b""
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The counts."""
+        return self.read()
 
     @property
     def price(self) -> Price:
