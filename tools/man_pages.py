@@ -35,6 +35,8 @@ ENVIRONMENT = {
     "(~/.local/share/bootscope). Nothing in it is ever removed unasked.",
     "BOOTSCOPE_CACHE": "The folder of sources and builds. Default: bootscope in the user's cache folder "
     "(~/.cache/bootscope). All of it can be made again.",
+    "BOOTSCOPE_CORE": "none: boards have no core, and all instructions take the same time (bootscope help "
+    "cores). A boot is then recorded once, not twice.",
 }
 EXIT_STATUS = {
     "0": "Done.",

@@ -147,6 +147,8 @@ def _lines(kept: dict[str, Any], reference: Reference) -> Iterator[str]:
     yield ""
     yield f"Result of `{kept['command']}` on {kept['date']}, unattended."
     yield from reference.about
+    yield "All boots are without a core, where each instruction takes the same time: `BOOTSCOPE_CORE=none`"
+    yield "([cores.md](cores.md))."
     yield from _search(kept, reference.first)
     if kept.get("beside"):
         yield from ("", f"# With {', '.join(kept['beside']['keep'])} kept")
