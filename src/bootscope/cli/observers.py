@@ -10,6 +10,10 @@ from bootscope.core.text import seconds, visible
 from bootscope.hardware import measuring
 
 
+COUNTING_TIMES = 1.5
+"""How much longer than the boot a counting pass takes, on one computer (benchmarks/timing_pass.py)."""
+
+
 class Quiet(measuring.Observer):
     """Prints nothing, also for an emulated board."""
 
@@ -52,12 +56,16 @@ class Shown(Quiet):
 class ShownEmulated(Shown):
     """The same, with the host time that an emulated boot took."""
 
+    _host_ms = 0
+
     def boot_ended(self, info: BootInfo) -> None:
+        self._host_ms = info.host_ms
         took = seconds(info.host_ms * 1_000_000, 1)
         self.says(f"boot {info.number}: {info.message} ({took} s of host time)")
 
     def counting(self, core: str) -> None:
-        self.says(f"booting it once more, to count what the caches of {core} do ...")
+        about_s = round(self._host_ms * COUNTING_TIMES / 1000)
+        self.says(f"booting it once more, to count what the caches of {core} do: about {about_s} s ...")
 
 
 class LiveView(ShownEmulated):
