@@ -86,8 +86,8 @@ def _measured() -> Iterator[str]:
     yield from ("", "## Measured", "")
     yield "`python tools/measure_techniques.py` tried each technique alone on the reference system, or on a"
     yield "variant without it. What that system cannot prove was tried on the system that the recordings"
-    yield "are named after (`--system NAME`). All boots are without a core, where each instruction takes the same"
-    yield "time: `BOOTSCOPE_CORE=none` ([cores.md](cores.md))."
+    yield "are named after (`--system NAME`). All boots are without a core, where each instruction takes"
+    yield "the same time: `BOOTSCOPE_CORE=none` ([cores.md](cores.md))."
     yield ""
     yield "| technique | predicted, ms | saving, ms | error | boot, ms | recordings without, with |"
     yield "|---|---:|---:|---:|---:|---|"

@@ -9,7 +9,6 @@ from bootscope.capture.record import BootInfo
 from bootscope.core.text import seconds, visible
 from bootscope.hardware import measuring
 
-
 COUNTING_TIMES = 1.5
 """How much longer than the boot a counting pass takes, on one computer (benchmarks/timing_pass.py)."""
 

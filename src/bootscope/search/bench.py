@@ -280,8 +280,8 @@ def _will_do(boot: StoredBoot, limits: Limits) -> bool:
 
 
 def _counted(run: StoredRun, boot: StoredBoot) -> bool:
-    """Whether a boot was counted for the core that its board names; True if it names none, and for a boot that
-    did not complete, which is never counted."""
+    """Whether a boot was counted for the core that its board names; True if it names none, and for a boot
+    that did not complete, which is never counted."""
     core = core_of(run.info.board)
     return core is None or not boot.info.complete or find_timing(run, boot, core) is not None
 
