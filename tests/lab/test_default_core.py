@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bootscope.boards.profile import CORE_VARIABLE
+from bootscope.core.text import seconds
 from tests.command import Bootscope
 
 pytestmark = pytest.mark.boot
@@ -34,3 +35,8 @@ def test_stock_is_shown_on_the_core_of_its_board(
     assert "only A was counted for a core: in both, each instruction takes 2 ns" in compared.stdout
     against = bootscope.json("compare", made["run_id"], old["run_id"])
     assert against["total_a_ns"] == against["total_b_ns"] == without["total_ns"]
+    # So does a report of both.
+    page = bootscope.store.parent / "both.html"
+    bootscope.json("report", made["run_id"], old["run_id"], "-o", page)
+    text = page.read_text()
+    assert seconds(without["total_ns"]) in text and seconds(shown["total_ns"]) not in text

@@ -14,7 +14,7 @@ from bootscope.capture.store import Store
 from bootscope.cores.profile import CoreChoice
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
-from bootscope.report.stored import first_of, one_boot, until_of, varying
+from bootscope.report.stored import common_core, first_of, one_boot, until_of, varying
 from bootscope.runs.heard import MEASURED, SeenBoot
 from bootscope.runs.run import run_and_boot, run_of
 from bootscope.timeline.trace import Trace
@@ -23,6 +23,7 @@ from bootscope.timeline.trace import Trace
 def subject_of(store: Store, names: Sequence[str], core: CoreChoice = None) -> Subject:
     """One boot of each of these runs; with `core`, with the times it would take on that. Raises UserError for
     an unknown name, for what cannot be read, and for what was not counted for the core."""
+    core = common_core(store, names, core)
     return Subject([_boot(store, name, core) for name in names])
 
 

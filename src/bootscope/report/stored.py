@@ -12,7 +12,7 @@ from bootscope.analysis.rows import as_table
 from bootscope.analysis.samples import SampleSet
 from bootscope.analysis.significance import against
 from bootscope.analysis.view_names import MEMORY
-from bootscope.analysis.views import View, alike, comparison
+from bootscope.analysis.views import View, comparison
 from bootscope.audit.result import run_audit
 from bootscope.audit.subject import subject
 from bootscope.builder.cache import Cache
@@ -48,22 +48,23 @@ def page_of(store: Store, names: Sequence[str], home: str = "", core: CoreChoice
 
     Raises UserError for an unknown name, and for a boot that cannot be read or has no counts for the core.
     """
-    found = _alike([boot_of(store, name, core) for name in names])
+    core = common_core(store, names, core)
+    found = [boot_of(store, name, core) for name in names]
     sets = [_several(store, name) for name in names]
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
     text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
 
 
-def _alike(found: list[tuple[str, View | Trace]]) -> list[tuple[str, View | Trace]]:
-    """Boots to compare: two of the emulated board are both on a core, or both without."""
-    if len(found) != 2:
-        return found
-    (id_a, a), (id_b, b) = found
-    if not (isinstance(a, View) and isinstance(b, View)):
-        return found
-    both = alike(a, b)
-    return [(id_a, both[0]), (id_b, both[1])]
+def common_core(store: Store, names: Sequence[str], core: CoreChoice) -> CoreChoice:
+    """The core that several boots are shown on: the chosen one, if any; none where some were counted for the
+    core of their board and some were not, as times of these two kinds cannot be compared."""
+    if core is not None or len(names) < 2:
+        return core
+    named = (run_and_boot(name) for name in names)
+    runs = ((run_of(store, store.find_id(name)), number) for name, number in named)
+    found = {run.boot(number).core is None for run, number in runs if isinstance(run, Recording)}
+    return NO_CORE if len(found) > 1 else None
 
 
 def boot_of(store: Store, name: str | None, core: CoreChoice = None) -> tuple[str, View | Trace]:
