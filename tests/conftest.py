@@ -9,7 +9,7 @@ import pytest
 
 from bootscope.boards.profile import CORE_VARIABLE
 from bootscope.core.paths import cache_dir
-from bootscope.cores.profile import NO_CORE
+from bootscope.cores.choice import NO_CORE
 
 _BUILT = pytest.StashKey[int]()
 

@@ -53,7 +53,7 @@ from bootscope.capture.stored import RECORDED
 from bootscope.changes.experiment import check, chosen, title
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir, store_dir
-from bootscope.cores.profile import NO_CORE
+from bootscope.cores.choice import NO_CORE
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.techniques.errors import error_percent, median_error_percent
 from bootscope.techniques.model import MEASURED, Table, techniques

@@ -23,7 +23,8 @@ from bootscope.capture.record import FRAME, PICTURE
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredBoot, StoredRun
 from bootscope.core.errors import UserError
-from bootscope.cores.profile import NO_CORE, Core, CoreChoice
+from bootscope.cores.choice import NO_CORE, CoreChoice
+from bootscope.cores.profile import Core
 from bootscope.timeline.model import Timeline
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
 from bootscope.core.text import listed, seconds
-from bootscope.cores.profile import NO_CORE, CoreChoice
+from bootscope.cores.choice import NO_CORE, CoreChoice
 from bootscope.emulator.subject import flat
 from bootscope.inventory.closure import depends_on
 from bootscope.inventory.inventory import Inventory, Part

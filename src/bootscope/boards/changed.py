@@ -13,7 +13,8 @@ import msgspec
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
 from bootscope.cores.changes import changed
-from bootscope.cores.profile import NO_CORE, Core, core_names, load_core
+from bootscope.cores.choice import NO_CORE
+from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.devices.model import CardClass
 
 if TYPE_CHECKING:

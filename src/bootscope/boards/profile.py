@@ -20,7 +20,7 @@ from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
 from bootscope.core.settings import expected as wrong_value
 from bootscope.core.toml_lines import spot
-from bootscope.cores.profile import NO_CORE
+from bootscope.cores.choice import NO_CORE
 from bootscope.devices.model import CardClass, Console, Storage
 from bootscope.devices.registry import AnyDevice
 from bootscope.loaders.model import Loader

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bootscope.cli.arguments import flag, option
 from bootscope.core.errors import UserError
-from bootscope.cores.profile import CoreChoice, chosen_core
+from bootscope.cores.choice import CoreChoice, chosen_core
 from bootscope.timeline.trace import Trace
 
 CORE_HELP = (

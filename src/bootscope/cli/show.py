@@ -30,7 +30,7 @@ from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import visible
-from bootscope.cores.profile import chosen_core
+from bootscope.cores.choice import chosen_core
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
 from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set

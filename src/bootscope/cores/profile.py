@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -18,8 +17,6 @@ from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, expected, find, load, names_in
 
 SCHEMA = 1
-NO_CORE: Final = "none"
-"""Instead of the name of a core: all instructions take the same time, and memory takes none."""
 SWITCHED = "switched"
 """The prefix of geometry parts for one phase; the phase follows."""
 POLICIES = ("lru", "random", "round-robin")
@@ -210,10 +207,6 @@ def without_second(core: Core) -> Core:
     return msgspec.structs.replace(core, caches=caches, costs=costs)
 
 
-CoreChoice: TypeAlias = Core | Literal["none"] | None
-"""A core that boots are shown on; "none": each instruction takes the same time; None: not chosen."""
-
-
 def core_dir() -> Path:
     """The folder of the profiles that come with bootscope."""
     return package_dir() / "cores.d"
@@ -222,11 +215,6 @@ def core_dir() -> Path:
 def core_names() -> list[str]:
     """The names of the profiles that come with bootscope."""
     return names_in(core_dir())
-
-
-def chosen_core(name: str) -> Core | Literal["none"]:
-    """The core called `name`, as :func:`load_core`, or NO_CORE."""
-    return NO_CORE if name == NO_CORE else load_core(name)
 
 
 def load_core(name: str) -> Core:

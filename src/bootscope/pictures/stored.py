@@ -11,7 +11,7 @@ from bootscope.analysis.trace_rows import rows_of_trace
 from bootscope.analysis.view_names import SILENCES
 from bootscope.analysis.views import View
 from bootscope.capture.store import Store
-from bootscope.cores.profile import CoreChoice
+from bootscope.cores.choice import CoreChoice
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
 from bootscope.report.stored import common_core, first_of, one_boot, until_of, varying

@@ -21,7 +21,7 @@ from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.core.paths import cache_dir
 from bootscope.core.text import seconds
-from bootscope.cores.profile import NO_CORE, CoreChoice
+from bootscope.cores.choice import NO_CORE, CoreChoice
 from bootscope.export.text import plain
 from bootscope.report import answer, runs_html
 from bootscope.report.consoles import consoles

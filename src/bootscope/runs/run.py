@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     # What computes times is slow to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
-    from bootscope.cores.profile import CoreChoice
+    from bootscope.cores.choice import CoreChoice
     from bootscope.readers.sought import Missing
     from bootscope.runs.heard import HeardRun, SeenBoot
 
