@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from bootscope.boards.profile import CORE_VARIABLE
 from tests.board.conftest import FakeBoard, Make, fake
 from tests.prebuilt.conftest import debian
 
@@ -118,6 +119,8 @@ class Installed:
             "LANG": "C.UTF-8",
             "http_proxy": nowhere,
             "https_proxy": nowhere,
+            # As for all tests: it is compared with a checkout's.
+            CORE_VARIABLE: os.environ.get(CORE_VARIABLE, ""),
             **self.extra,
         }
 

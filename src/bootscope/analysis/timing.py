@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 
 from bootscope.boards.changed import clock_core_of, core_of
 from bootscope.boards.profile import Board
@@ -31,9 +32,15 @@ def find_timing(run: StoredRun, boot: StoredBoot, core: Core) -> Timing | None:
     for other in (boot, *run.boots):
         info = counted.kept(other.path).get(core.geometry_id)
         if info and boot.info.stream_sha256 and info.stream_sha256 == boot.info.stream_sha256:
-            read = partial(counted.read, other.path, core.geometry_id)
-            return Timing(core, read, counted.digest(other.path, core.geometry_id))
+            digest = counted.digest(other.path, core.geometry_id)
+            return Timing(core, partial(_read, other.path, core.geometry_id, digest), digest)
     return None
+
+
+@lru_cache(maxsize=1)  # an audit looks at a boot on a dozen cores, which share its counts
+def _read(folder: Path, name: str, digest: bytes) -> counted.Counted:
+    """The counts of the file with this `digest`: reading takes a second."""
+    return counted.read(folder, name)
 
 
 def own_timing(run: StoredRun, boot: StoredBoot, board: Board | None = None) -> Timing | None:

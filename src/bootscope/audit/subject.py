@@ -69,7 +69,9 @@ def subject(store: Store, cache: Cache, names: Sequence[str], core: CoreChoice =
     did not reach its milestone; for a core that nothing was counted for, or if nothing was emulated.
     """
     found = _subject(store, cache, names)
-    if core is None or (core == NO_CORE and not (found.seen and found.seen.core)):
+    now = (found.seen.core if found.seen else None) or NO_CORE
+    # A view of the same kind already has the results that were kept for it.
+    if core is None or core == now:
         return found
     if found.seen is None or found.seen.on_core is None:
         name = core if core == NO_CORE else core.name

@@ -45,7 +45,7 @@ class Timing:
         """The counts."""
         return self.read()
 
-    @property
+    @cached_property
     def price(self) -> Price:
         """The core's costs."""
         return price(self.core)
