@@ -21,7 +21,7 @@ def _built() -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Counting takes 1.5 times as long as the boot, and most tests look at the boot itself;
+    # Counting takes longer than the boot, and most tests look at the boot itself;
     # tests/lab/test_default_core.py looks at what users get.
     os.environ.setdefault(CORE_VARIABLE, NO_CORE)
     config.stash[_BUILT] = _built()
