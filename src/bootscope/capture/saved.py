@@ -40,7 +40,7 @@ MADE_AGAIN = frozenset({"figure.json", "recording.lock", "pins-read.bin", RECORD
 _RUN = r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}"
 _FILE = r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,98}"
 RUN_NAME, FILE_NAME, OBJECT_NAME = re.compile(_RUN), re.compile(_FILE), re.compile(r"[0-9a-f]{64}")
-_RUN_FILE = re.compile(rf"{RUNS}/{_RUN}(/boots/[0-9]{{3,6}}|/files)?/{_FILE}")
+_RUN_FILE = re.compile(rf"{RUNS}/{_RUN}(/boots/[0-9]{{3,6}}(/timing)?|/files)?/{_FILE}")
 _OBJECT_FILE = re.compile(rf"{OBJECTS}/[0-9a-f]{{64}}\.gz")
 
 
