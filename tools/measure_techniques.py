@@ -174,7 +174,7 @@ def print_errors(kept: Path) -> None:
 
 
 def main() -> int:
-    # Hundreds of boots, which would take 2.5 times as long with counts. All figures are of the same kind.
+    # Hundreds of boots, which would take 2.7 times as long with counts. All figures are of the same kind.
     os.environ[CORE_VARIABLE] = NO_CORE
     parser = argparse.ArgumentParser(description="Try every technique alone.")
     parser.add_argument("--system", default="stock")

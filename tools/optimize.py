@@ -248,7 +248,7 @@ def table_cell(text: str) -> str:
 
 
 def main() -> int:
-    # A search boots hundreds of times, which would take 2.5 times as long with counts.
+    # A search boots hundreds of times, which would take 2.7 times as long with counts.
     os.environ["BOOTSCOPE_CORE"] = "none"
     options, reference = sys.argv[1:], STOCK
     if options[:1] == ["--system"]:

@@ -47,7 +47,7 @@ def test_a_board_without_a_core_has_nothing_to_count(tmp_path: Path) -> None:
 def test_show_says_so(store: Store, main_here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOTSCOPE_STORE", str(store.runs.parent))
     why = "its caches were not counted"
-    said = f"without core cortex-a8 ({why}): each instruction takes 2 ns, and memory nothing"
+    said = f"without core cortex-a8 ({why}): each instruction takes 2 ns, memory access is free"
     for arguments in (("show",), ("show", "--core", "none")):
         assert said in " ".join(main_here(*arguments).stdout.split())
     refused = main_here("show", "--core", "cortex-a8")

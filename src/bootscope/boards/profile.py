@@ -35,7 +35,7 @@ MOST_QUANTUM_NS = 1_000_000
 UNSCALED_PPM = 1_000_000
 """The scale of a CPU that is as fast as the emulator's."""
 CORE_VARIABLE = "BOOTSCOPE_CORE"
-"""The variable of the environment that, as `none`, takes the core from all profiles."""
+"""The environment variable that, set to `none`, removes the core from all profiles."""
 
 
 class Qemu(Setting, frozen=True):

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from bootscope.cores.profile import Core, load_core
 
 NO_CORE: Final = "none"
-"""Instead of the name of a core: all instructions take the same time, and memory takes none."""
+"""Instead of the name of a core: all instructions take the same time, and memory access is free."""
 CoreChoice: TypeAlias = Core | Literal["none"] | None
 """A core that boots are shown on; "none": each instruction takes the same time; None: not chosen."""
 

@@ -86,7 +86,9 @@ def _without_core(v: View) -> str:
     """Why a boot is not shown on the core that its board names."""
     board = v.board or v.run.info.board
     why = "as requested" if v.counted else "its caches were not counted"
-    return f"without core {board.core} ({why}): each instruction takes {board.tick_ns} ns, and memory nothing"
+    return (
+        f"without core {board.core} ({why}): each instruction takes {board.tick_ns} ns, memory access is free"
+    )
 
 
 def _print_end(out: Console, v: View, error: Uncertainty | None) -> None:
@@ -218,8 +220,8 @@ def compare(out: Console, a: View, b: View, c: Comparison, top: int) -> None:
             out.print(told, style="dim", markup=False)
     if not on_core and bool(a.counted) != bool(b.counted):
         side, tick_ns = "A" if a.counted else "B", a.run.info.board.tick_ns
-        told = f"only {side} was counted for a core: in both, each instruction takes {tick_ns} ns"
-        out.print(f"{told}, and memory nothing", style="dim", markup=False)
+        told = f"only {side} was counted for a core, so both are shown without one"
+        out.print(f"{told}: each instruction takes {tick_ns} ns", style="dim", markup=False)
     out.print()
     _print_verdict(out, a, b, c)
     _print_differences(out, c, top)
