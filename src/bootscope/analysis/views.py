@@ -208,15 +208,6 @@ def view(
     return View(run, boot, understand, index, timing.core if timing else None, on_core, on_board, board)
 
 
-def alike(a: View, b: View) -> tuple[View, View]:
-    """Two boots, both on a core or both without: times of these two kinds cannot be compared."""
-    if a.core and not b.core and a.on_core:
-        return a.on_core(NO_CORE), b
-    if b.core and not a.core and b.on_core:
-        return a, b.on_core(NO_CORE)
-    return a, b
-
-
 def _timing(run: StoredRun, boot: StoredBoot, board: Board, core: CoreChoice) -> Timing | None:
     if core == NO_CORE or (core is None and not isinstance(board.core, str)):
         return None

@@ -175,7 +175,7 @@ class Record(Verb):
         with telling_what_is_kept(store), executor_of(args) as executor:
             bench = bench_of(args, observer(args.json), store, executor=executor, **how)
             run = bench.record(loaded, board, until, args.n or 1)
-        return _tell(args.json, run, partial(recorded.figures, run), recorded.summary(run))
+        return _tell(args.json, run, partial(recorded.figures, run), partial(recorded.summary, run))
 
 
 def board_of(loaded: LoadedSystem, wanted: str) -> Board:
@@ -236,7 +236,9 @@ def _record_image(args: argparse.Namespace, limits: Limits) -> int:
         "notes": list(made.notes),
         "advice": list(made.advice),
     }
-    return _tell(args.json, made.run, partial(recorded.figures, made.run), recorded.summary(made.run), about)
+    return _tell(
+        args.json, made.run, partial(recorded.figures, made.run), partial(recorded.summary, made.run), about
+    )
 
 
 def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord) -> int:
@@ -250,7 +252,7 @@ def _record_named(args: argparse.Namespace, limits: Limits, record: ImageRecord)
     with telling_what_is_kept(store):
         bench = named_image.bench(args, told, observer(args.json), store, limits, args.timeout)
         run = bench.boot(bench.order(bench.loaded), args.n or 1)
-    return _tell(args.json, run, partial(recorded.figures, run), recorded.summary(run))
+    return _tell(args.json, run, partial(recorded.figures, run), partial(recorded.summary, run))
 
 
 def _store(args: argparse.Namespace) -> Store:
@@ -272,7 +274,7 @@ def _record_board(args: argparse.Namespace) -> int:
     good, text = sum(boot.info.complete for boot in run.boots), run.info.end_text
     end = f"'{visible(text.encode())}'" if text else run.info.until
     summary = f"{good} of {run.info.asked} boots reached {end}" if run.info.asked > 1 else ""
-    return _tell(args.json, run, partial(_measured_figures, run), summary)
+    return _tell(args.json, run, partial(_measured_figures, run), lambda: summary)
 
 
 def _measured_figures(run: MeasuredRun, boot: StoredBoot) -> dict[str, object]:
@@ -285,7 +287,7 @@ def _tell(
     as_json: bool,
     run: StoredRun | MeasuredRun,
     figures: Callable[[StoredBoot], dict[str, object]],
-    summary: str,
+    summary: Callable[[], str],
     about: Mapping[str, object] | None = None,
 ) -> int:
     """Prints the result of recording; returns the exit code. `figures` of a boot and `about` are for JSON;
@@ -299,8 +301,8 @@ def _tell(
         print_json("record", {"run_id": run_id, "complete": all(complete), "boots": boots, **(about or {})})
     else:
         out = terminal()
-        if summary:
-            out.print(summary, markup=False)
+        if words := summary():
+            out.print(words, markup=False)
         out.print(f"recorded as {run_id}", markup=False)
         # Without a name, `show` takes the newest run with a completed boot.
         name = "" if any(complete) else f" {run_id}"

@@ -19,21 +19,23 @@ from bootscope.analysis.view_names import (
     SYSCALLS,
     UNITS,
 )
-from bootscope.analysis.views import View, alike, comparison, view
-from bootscope.boards.changed import asks_for_core, core_of
+from bootscope.analysis.views import View, comparison, view
+from bootscope.boards.changed import asks_for_core
+from bootscope.boards.changed import core_of as board_core
 from bootscope.boards.profile import load_board
 from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.cli.arguments import chosen, flag, option
 from bootscope.cli.common import check_positive, refuse
+from bootscope.cli.core_options import core_of
 from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
 from bootscope.core.text import visible
-from bootscope.cores.choice import chosen_core
+from bootscope.cores.choice import CoreChoice
 from bootscope.report import jsondoc, rows
 from bootscope.report import terminal as text
-from bootscope.runs.run import Recording, run_and_boot, run_of, sample_set
+from bootscope.runs.run import Recording, common_core, run_and_boot, run_of, sample_set
 
 if TYPE_CHECKING:
     from bootscope.analysis.samples import SampleSet
@@ -48,7 +50,7 @@ def view_of(
     name: str | None,
     number: int | None = None,
     board: str | None = None,
-    core: str | None = None,
+    core: CoreChoice = None,
 ) -> View:
     """A boot as named on the command line: `RUN` or `RUN/BOOT`, otherwise the last run."""
     name, number = run_and_boot(name, number)
@@ -56,13 +58,12 @@ def view_of(
 
 
 def _view(
-    store: Store, run: StoredRun, number: int | None, board: str | None, core: str | None = None
+    store: Store, run: StoredRun, number: int | None, board: str | None, core: CoreChoice = None
 ) -> View:
     other = load_board(board) if board else None
-    chosen = chosen_core(core) if core else None
-    if board and other and not chosen and asks_for_core(board):
-        chosen = core_of(other)
-    return view(store, run, number, other, indexed=True, core=chosen)
+    if board and other and core is None and asks_for_core(board):
+        core = board_core(other)
+    return view(store, run, number, other, indexed=True, core=core)
 
 
 class Show(Verb):
@@ -113,7 +114,7 @@ class Show(Verb):
         if not isinstance(run, Recording):
             _show_imported(run, number, args, all_rows)
             return 0
-        v = _view(store, run.stored, number, args.board, args.core)
+        v = _view(store, run.stored, number, args.board, core_of(args))
         if args.view:
             tables = v.path_to(args.to) if args.to else v.tables(args.view, args.phase)
             _show_tables(args, v.boot.info.boot_id, tables, all_rows)
@@ -215,9 +216,9 @@ class Compare(Verb):
             boots_a, boots_b = sample_set(store, ids[0], boot_a), sample_set(store, ids[1], boot_b)
             return self._with_statistics(args, boots_a, boots_b)
         refuse(args, ("milestone",), "is for runs whose boots vary; these are exact", "without it")
-        a, b = (view_of(store, *side, core=args.core) for side in zip(ids, (boot_a, boot_b), strict=True))
+        core = common_core(store, (args.a, args.b), core_of(args))
+        a, b = (view_of(store, *side, core=core) for side in zip(ids, (boot_a, boot_b), strict=True))
         _refuse_same((a.boot.info.boot_id, b.boot.info.boot_id), (None, None))
-        a, b = alike(a, b)
         if args.view == MEMORY and not (a.core and b.core):
             raise UserError(
                 "--view memory compares boots on a core", hint="--core CORE (bootscope help cores)"

@@ -14,9 +14,9 @@ from bootscope.capture.store import Store
 from bootscope.cores.choice import CoreChoice
 from bootscope.pictures.subject import Boot, Subject, Tables
 from bootscope.report.answer import Answer
-from bootscope.report.stored import common_core, first_of, one_boot, until_of, varying
+from bootscope.report.stored import first_of, one_boot, until_of, varying
 from bootscope.runs.heard import MEASURED, SeenBoot
-from bootscope.runs.run import run_and_boot, run_of
+from bootscope.runs.run import common_core, run_and_boot, run_of
 from bootscope.timeline.trace import Trace
 
 

@@ -28,7 +28,7 @@ from bootscope.report.consoles import consoles
 from bootscope.report.html import render
 from bootscope.report.shown import About, Shown
 from bootscope.runs.heard import SeenBoot
-from bootscope.runs.run import Recording, Run, run_and_boot, run_of, sample_set
+from bootscope.runs.run import Recording, Run, common_core, run_and_boot, run_of, sample_set
 from bootscope.timeline.trace import Table, Trace
 
 CHANGES = 200
@@ -54,17 +54,6 @@ def page_of(store: Store, names: Sequence[str], home: str = "", core: CoreChoice
     shown = [_shown(store, *each, boots) for each, boots in zip(found, sets, strict=True)]
     text = render(shown, About(_compared(store, names, found), _changed(found), home))
     return StoredPage(text, [boot_id for boot_id, _ in found])
-
-
-def common_core(store: Store, names: Sequence[str], core: CoreChoice) -> CoreChoice:
-    """The core that several boots are shown on: the chosen one, if any; none where some were counted for the
-    core of their board and some were not, as times of these two kinds cannot be compared."""
-    if core is not None or len(names) < 2:
-        return core
-    named = (run_and_boot(name) for name in names)
-    runs = ((run_of(store, store.find_id(name)), number) for name, number in named)
-    found = {run.boot(number).core is None for run, number in runs if isinstance(run, Recording)}
-    return NO_CORE if len(found) > 1 else None
 
 
 def boot_of(store: Store, name: str | None, core: CoreChoice = None) -> tuple[str, View | Trace]:

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from bootscope.capture.store import Store
 from bootscope.capture.stored import BOARD, RECORDED, StoredRun
 from bootscope.core.errors import UserError, printable
+from bootscope.cores.choice import NO_CORE, CoreChoice
 
 if TYPE_CHECKING:
     # What computes times is slow to load.
     from bootscope.analysis.samples import SampleSet
     from bootscope.analysis.views import View
-    from bootscope.cores.choice import CoreChoice
     from bootscope.readers.sought import Missing
     from bootscope.runs.heard import HeardRun, SeenBoot
 
@@ -64,6 +65,17 @@ def run_of(store: Store, run_id: str) -> Recording | HeardRun:
     from bootscope.runs.heard import Imported, Measured
 
     return Measured(store.load_measured(run_id)) if kind == BOARD else Imported(store, run_id)
+
+
+def common_core(store: Store, names: Sequence[str], core: CoreChoice) -> CoreChoice:
+    """The core that several boots are shown on: the chosen one, if any; none where some were counted for the
+    core of their board and some were not, as times of these two kinds cannot be compared."""
+    if core is not None or len(names) < 2:
+        return core
+    named = (run_and_boot(name) for name in names)
+    runs = ((run_of(store, store.find_id(name)), number) for name, number in named)
+    found = {run.boot(number).core is None for run, number in runs if isinstance(run, Recording)}
+    return NO_CORE if len(found) > 1 else None
 
 
 def sample_set(store: Store, name: str | None, number: int | None = None) -> SampleSet:
