@@ -152,6 +152,11 @@ def test_what_came_of_a_table_fits_it(path: Path) -> None:
         ('until = "end"', 'until = "end"\nfunction = "main"', "measures.total: expected one way to measure"),
         ('until = "end"', 'lines = ["one"]', "measures.total: expected one way to measure"),
         (
+            'reference = "messages"',
+            'reference = "messages"\nparts = ["../quiet"]',
+            "parts: there is no ../quiet.toml in parts/",
+        ),
+        (
             'until = "end"',
             'lines = ["one", "two"]\nwithout = ["main"]',
             "measures.total.without: only time up to",

@@ -24,7 +24,7 @@ from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.agreement import pairs
 from bootscope.published.measures import measured
 from bootscope.published.reproduced import Result, RowResult
-from bootscope.published.tables import OtherBoard, Row, Table
+from bootscope.published.tables import OtherBoard, Row, Table, bases
 from bootscope.search.bench import Bench
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, load_system
@@ -39,7 +39,7 @@ def reproduce(bench: Bench, table: Table, tell: Tell) -> Result:
     valid system, SpaceError where a disk is full.
     """
     loaded = with_techniques(load_system(table.system), list(table.techniques))
-    base = changed_system(loaded, {"the base": table.base}, f"{loaded.system.name}.{table.id}")
+    base = changed_system(loaded, bases(table), f"{loaded.system.name}.{table.id}")
     boots_on, looks_on = boards(load_board(base.system.board), table.board)
     core = core_of(table.board)
     if core:

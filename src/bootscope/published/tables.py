@@ -19,6 +19,7 @@ from bootscope.techniques.model import figures
 SCHEMA = 1
 TABLES = Path(__file__).parent / "tables"
 KERNEL_FILES = Path(__file__).parent / "tables" / "kernel"
+PARTS = Path(__file__).parent / "parts"
 _FILES = "kernel.files"
 
 
@@ -112,9 +113,10 @@ class OtherBoard(Setting, frozen=True):
 
 
 class Table(Setting, frozen=True):
-    """A table. `base` is the change to the system that all rows have, `techniques` are applied before it,
-    such as one that makes the kernel as small as the published one; `reference` is the row that the others
-    are compared with. `until`: the last milestone to boot to; empty: the system's last.
+    """A table. `base` is the change to the system that all rows have; `parts` are names of changes in PARTS
+    that several tables share, made before it; `techniques` are applied before both, such as one that makes
+    the kernel as small as the published one. `reference` is the row that the others are compared with.
+    `until`: the last milestone to boot to; empty: the system's last.
     `kernel_files`: sources that replace the kernel's or are added to them, by path: names in KERNEL_FILES.
     `differs`: what is different from the published system; `why`: the effect of that on the figures.
     `left_out`: what of the published table cannot be run here, and why.
@@ -130,6 +132,7 @@ class Table(Setting, frozen=True):
     rows: dict[str, Row]
     system: str = "stock"
     techniques: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     base: Change = Change()
     kernel_files: dict[str, str] = {}
     board: OtherBoard | None = None
@@ -162,6 +165,12 @@ def table(name: str) -> Table:
     return _with_kernel_files(found)
 
 
+def bases(t: Table) -> dict[str, Change]:
+    """The changes that all rows of a table have, by their origin. Raises UserError for an invalid file."""
+    shared = {f"the part {name}": load(PARTS / f"{name}.toml", Change) for name in t.parts}
+    return {**shared, "the base": t.base}
+
+
 def _with_kernel_files(t: Table) -> Table:
     """The table with the texts of its kernel files among the settings of its base."""
     if not t.kernel_files:
@@ -181,6 +190,8 @@ def _problem(t: Table, name: str) -> str:
     for key, m in t.measures.items():
         if problem := _problem_of_measure(m):
             return f"measures.{key}{problem}"
+    if stray := set(t.parts) - set(names_in(PARTS)):
+        return f"parts: there is no {min(stray)}.toml in {PARTS.name}/"
     if stray := set(t.kernel_files.values()) - {path.name for path in KERNEL_FILES.iterdir()}:
         return f"kernel_files: there is no {min(stray)} in {KERNEL_FILES.name}/"
     above = [""]
