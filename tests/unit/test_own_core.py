@@ -58,6 +58,10 @@ def test_show_says_so(store: Store, main_here: Command, monkeypatch: pytest.Monk
     refused = main_here("show", "--board", "cubieboard:core=cortex-a8")
     assert "was recorded without --timing" in refused.stderr
     assert json.loads(main_here("show", "--json").stdout)["core"] is None
+    told = json.loads(main_here("what-if", "last", "quiet", "--core", "none", "--json").stdout)
+    assert told["core"] is None
+    refused = main_here("record", "stock", "--core", "none")
+    assert (refused.returncode, "core=none records without one" in refused.stderr) == (2, True)
 
 
 def test_none_is_no_core_that_can_be_loaded() -> None:

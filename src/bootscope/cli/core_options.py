@@ -12,8 +12,8 @@ from bootscope.cores.choice import CoreChoice, chosen_core
 from bootscope.timeline.trace import Trace
 
 CORE_HELP = (
-    "CPU time on this core, with caches and memory, for runs with --timing (default: that of the board, if "
-    "it was counted); none: all instructions take the same time"
+    "CPU time on this core, with caches and memory (bootscope help cores; default: that of the board, if the "
+    "run was counted for it); none: all instructions take the same time"
 )
 
 

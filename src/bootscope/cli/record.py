@@ -35,6 +35,7 @@ from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError, unknown
 from bootscope.core.paths import cache_dir
 from bootscope.core.text import visible
+from bootscope.cores.choice import NO_CORE
 from bootscope.cores.profile import Core, core_names, load_core
 from bootscope.emulator.plugin_config import Limits, default_until
 from bootscope.emulator.recording import Observer
@@ -196,6 +197,10 @@ def _machine(board: Board) -> tuple[str, str]:
 
 def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
     """The cores to count for. Raises UserError if none is named, or an option that this needs is missing."""
+    if args.core == NO_CORE:
+        raise UserError(
+            "--core names a core to count for", hint=f"--board BOARD:core={NO_CORE} records without one"
+        )
     if not args.timing:
         refuse(args, ("core",), "goes with --timing")
         return ()

@@ -27,7 +27,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.cli.arguments import chosen, flag, option
 from bootscope.cli.common import check_positive, refuse
-from bootscope.cli.core_options import core_of
+from bootscope.cli.core_options import CORE_HELP, core_of
 from bootscope.cli.stores import open_store
 from bootscope.cli.verb import Verb, print_json, terminal
 from bootscope.core.errors import UserError
@@ -75,13 +75,7 @@ class Show(Verb):
         )
         option(parser, "--boot", "N", "which boot of the run", type=int)
         option(parser, "--board", "B", "use the costs of another board profile (without booting again)")
-        option(
-            parser,
-            "--core",
-            "C",
-            "CPU time on this core, with caches and memory (bootscope help cores); default: that of the "
-            "board, if it was counted; none: all instructions take the same time",
-        )
+        option(parser, "--core", "C", CORE_HELP)
         views = (*NAMES, UNITS, CPUS, MEMORY, PROBES, SYSCALLS, SIZES)
         chosen(parser, "--view", "V", views, "explain one thing in detail")
         option(parser, "--phase", "P", "only this phase of the boot (with --view)")

@@ -22,6 +22,7 @@ from bootscope.core.errors import UserError, printable
 from bootscope.core.text import seconds, span
 from bootscope.cores.changes import KNOWN as OF_CORES
 from bootscope.cores.changes import clock_times, is_of_core
+from bootscope.cores.choice import NO_CORE
 from bootscope.cores.profile import load_core
 from bootscope.report.modelled import cpu_words, split_document
 
@@ -39,7 +40,7 @@ class WhatIf(Verb):
             "--core",
             "C",
             "predict for this core, with caches and memory; a change of these needs one (default: that of "
-            "the board profile, or the one that the run was counted for)",
+            "the board profile, or the one that the run was counted for); none: without a core",
         )
         add_build_options(parser, "if caches must be counted again: compile N files at a time")
         known = {**KNOWN, **OF_CORES}
@@ -62,6 +63,8 @@ class WhatIf(Verb):
 def _with_core(args: argparse.Namespace, v: View) -> View:
     """The boot on the named core; otherwise, if a change needs a core, on the one that the boot was counted
     for. Raises UserError if there is none."""
+    if args.core == NO_CORE and v.on_core:
+        return v.on_core(NO_CORE)
     if args.core:
         return on_core(args, v, load_core(args.core))
     of_core = [change for change in args.change if is_of_core(change)]
