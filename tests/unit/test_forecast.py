@@ -20,7 +20,7 @@ from bootscope.analysis.whatif_root import root_kinds
 from bootscope.audit.forecast import can_be_told, forecast, uncounted, without_devices, without_objects
 from bootscope.builder.cache import Cache
 from bootscope.capture import objects
-from bootscope.capture.record import Extent
+from bootscope.capture.record import Extent, SourceFact
 from bootscope.capture.store import Store
 from bootscope.core.errors import UserError
 from bootscope.cores.changes import changed
@@ -112,6 +112,23 @@ def test_the_answer_is_kept(tree: Path, tmp_path: Path) -> None:
     assert closures(boot(), tmp_path).lost(["USB"]) == first
     with pytest.raises(UserError, match="no Kconfig"):
         closures(boot(), tmp_path).lost(["MMC"])
+
+
+def test_an_answer_is_that_of_the_kernel_asked_about(tree: Path, tmp_path: Path) -> None:
+    """Also where the system calls its kernel's source something else than `linux`."""
+
+    def of(sha256: str) -> Closures:
+        run = boot().run
+        source = SourceFact(version="6.1", origin="here", sha256=sha256)
+        settings = {**run.system.settings, "kernel.source": "linux-6-1"}
+        system = msgspec.structs.replace(run.system, settings=settings)
+        run = msgspec.structs.replace(run, system=system, sources={"linux-6-1": source})
+        return closures(replace(boot(), run=run), tmp_path)
+
+    assert of("a" * 64).lost(["USB"]).symbols == ("USB", "USB_HUB")
+    (tree / "Kconfig").unlink()
+    with pytest.raises(UserError, match="no Kconfig"):
+        of("b" * 64).lost(["USB"])
 
 
 def test_initcalls_and_code_of_what_goes_are_saved(tree: Path, tmp_path: Path) -> None:
