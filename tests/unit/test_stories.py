@@ -13,6 +13,8 @@ from bootscope.changes.experiment import check
 from bootscope.core.errors import UserError
 from bootscope.published import stories as module
 from bootscope.published import story_results as kept
+from bootscope.published.reproduce import changed_system
+from bootscope.published.shared_parts import bases
 from bootscope.published.stories import Story, story, story_ids
 from bootscope.published.story_results import StepResult, StoryResult
 from bootscope.report import stories as words
@@ -147,6 +149,7 @@ def test_a_name_that_is_neither_is_refused(main_here: Command, short: Path) -> N
     [
         ('id = "short"', 'id = "long"', "expected schema 1 and id 'short'"),
         ('"003:785"', '"003:7850"', "first: expected a figure that there is"),
+        ('first = "003:785"', 'parts = ["../a"]', "parts: there is no ../a.toml in parts/"),
         ("[steps.quiet]", "[steps.start]", "steps.start: expected a plain name"),
         ("003:789", "003:7890", "steps.quiet.published: expected a figure"),
         ("003:789", "000:452", "steps.quiet.published: 000:452 does not say what time was saved"),
@@ -170,7 +173,7 @@ def test_a_story_that_contradicts_itself_is_refused(short: Path, old: str, new: 
 @pytest.mark.parametrize("name", story_ids())
 def test_a_story_makes_systems(name: str) -> None:
     s = story(name)
-    load_system(s.system)
+    changed_system(load_system(s.system), bases(s), s.id)
     check([spec for step in s.steps.values() for spec in step.techniques])
     assert len(set(s.figure_ids()[1:])) == len(s.figure_ids()[1:]), "a figure is used twice"
     for text in (s.title, s.differs, s.why, *(step.title for step in s.steps.values())):

@@ -24,7 +24,8 @@ from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.agreement import pairs
 from bootscope.published.measures import measured
 from bootscope.published.reproduced import Result, RowResult
-from bootscope.published.tables import OtherBoard, Row, Table, bases
+from bootscope.published.shared_parts import bases
+from bootscope.published.tables import OtherBoard, Row, Table
 from bootscope.search.bench import Bench
 from bootscope.system.changes import Change, apply
 from bootscope.system.load import LoadedSystem, load_system
@@ -158,12 +159,13 @@ def here_of(
 ) -> dict[str, str]:
     """What something was run on, in words: by aspect."""
     tick, card = board.tick_ns, board.card
+    kernel = info.system.settings.get("kernel.source", "")
     flat = f"{tick} ns an instruction, no caches"
     rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6
     return {
         "board": board.title,
         "cpu": ", ".join([core.title, *core_changes, "as modelled"]) if core else flat,
         "card": f"{card.title}: {rate:.4g} MB/s, {wait:.3g} ms a command",
-        **{name: source.version for name, source in info.sources.items()},
+        **{"linux" if name == kernel else name: source.version for name, source in info.sources.items()},
         **info.tools,
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load, names_in
 from bootscope.published.figures import amount, is_change, published, unit
+from bootscope.published.shared_parts import problem_of_parts
 from bootscope.published.tables import OtherBoard
 from bootscope.system.changes import Change
 from bootscope.techniques.model import Figure, figures
@@ -59,9 +60,10 @@ class Step(Setting, frozen=True):
 
 class Story(Setting, frozen=True):
     """A story. `base` is the change that makes the published first system out of `system`, after `techniques`
-    that it had from the start; `first` the figure of its boot time, empty where it was not published.
-    `until`: the last milestone to boot to; empty: the system's last. `differs`: what is different from the
-    published system; `why`: the effect of that on the times.
+    that it had from the start and `parts`, names of changes in parts/ that it shares with tables; `first` the
+    figure of its boot time, empty where it was not published. `until`: the last milestone to boot
+    to; empty: the system's last. `differs`: what is different from the published system; `why`: the effect of
+    that on the times.
     """
 
     schema: int
@@ -73,6 +75,7 @@ class Story(Setting, frozen=True):
     system: str = "stock"
     first: str = ""
     techniques: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     base: Change = Change()
     board: OtherBoard | None = None
     until: str = ""
@@ -114,18 +117,24 @@ def _problems(s: Story, name: str) -> Iterator[str]:
         yield f"expected schema {SCHEMA} and id '{name}'"
     if s.first and s.first not in figures():
         yield f"first: expected a figure that there is, got '{s.first}'"
+    if problem := problem_of_parts(s):
+        yield problem
     if not s.steps:
         yield "steps: expected one or more"
     for key, step in s.steps.items():
-        if key == START or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key):
-            yield f"steps.{key}: expected a plain name, and not '{START}'"
-        if step.published and step.published not in figures():
-            yield f"steps.{key}.published: expected a figure that there is, got '{step.published}'"
-        figure = step.figure if not step.published or step.published in figures() else None
-        if figure and (unit(figure) != "ns" or step.published_change_ns is None):
-            yield f"steps.{key}.published: {step.published} does not say what time was saved"
-        if step.functions and not step.published:
-            yield f"steps.{key}.functions: expected a published figure, which is the time of them"
-        does = bool(step.techniques or step.change.claims() or step.core_changes)
-        if does == bool(step.left_out):
-            yield f"steps.{key}: expected either something that is done, or why it is left out"
+        yield from _problems_of_step(key, step)
+
+
+def _problems_of_step(key: str, step: Step) -> Iterator[str]:
+    if key == START or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", key):
+        yield f"steps.{key}: expected a plain name, and not '{START}'"
+    if step.published and step.published not in figures():
+        yield f"steps.{key}.published: expected a figure that there is, got '{step.published}'"
+    figure = step.figure if not step.published or step.published in figures() else None
+    if figure and (unit(figure) != "ns" or step.published_change_ns is None):
+        yield f"steps.{key}.published: {step.published} does not say what time was saved"
+    if step.functions and not step.published:
+        yield f"steps.{key}.functions: expected a published figure, which is the time of them"
+    does = bool(step.techniques or step.change.claims() or step.core_changes)
+    if does == bool(step.left_out):
+        yield f"steps.{key}: expected either something that is done, or why it is left out"

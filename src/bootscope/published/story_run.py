@@ -19,6 +19,7 @@ from bootscope.cores.profile import Core
 from bootscope.emulator.plugin_config import Limits
 from bootscope.inventory.recorded import Recorded, facts
 from bootscope.published.reproduce import boards, by_what_is_known, changed_system, core_of, here_of
+from bootscope.published.shared_parts import bases
 from bootscope.published.stories import START, Step, Story
 from bootscope.published.story_results import StepResult, StoryResult
 from bootscope.search.bench import Bench
@@ -42,7 +43,7 @@ def run_story(bench: Bench, wanted: Story, tell: Callable[[str], None]) -> Story
     Raises UserError where the first system cannot be booted, SpaceError where a disk is full.
     """
     loaded = with_techniques(load_system(wanted.system), list(wanted.techniques))
-    first = changed_system(loaded, {"the base": wanted.base}, f"{loaded.system.name}.{wanted.id}")
+    first = changed_system(loaded, bases(wanted), f"{loaded.system.name}.{wanted.id}")
     core = core_of(wanted.board)
     runner = _Runner(bench.with_limits(_limits(bench.limits, wanted, core)), wanted, core)
     tell(f"{wanted.id}: the first boot")

@@ -13,13 +13,13 @@ import msgspec
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, Sourced, load, names_in
 from bootscope.loaders.registry import PHASES
+from bootscope.published.shared_parts import problem_of_parts
 from bootscope.system.changes import Change
 from bootscope.techniques.model import figures
 
 SCHEMA = 1
 TABLES = Path(__file__).parent / "tables"
 KERNEL_FILES = Path(__file__).parent / "tables" / "kernel"
-PARTS = Path(__file__).parent / "parts"
 _FILES = "kernel.files"
 
 
@@ -113,7 +113,7 @@ class OtherBoard(Setting, frozen=True):
 
 
 class Table(Setting, frozen=True):
-    """A table. `base` is the change to the system that all rows have; `parts` are names of changes in PARTS
+    """A table. `base` is the change to the system that all rows have; `parts` are names of changes in parts/
     that several tables share, made before it; `techniques` are applied before both, such as one that makes
     the kernel as small as the published one. `reference` is the row that the others are compared with.
     `until`: the last milestone to boot to; empty: the system's last.
@@ -165,12 +165,6 @@ def table(name: str) -> Table:
     return _with_kernel_files(found)
 
 
-def bases(t: Table) -> dict[str, Change]:
-    """The changes that all rows of a table have, by their origin. Raises UserError for an invalid file."""
-    shared = {f"the part {name}": load(PARTS / f"{name}.toml", Change) for name in t.parts}
-    return {**shared, "the base": t.base}
-
-
 def _with_kernel_files(t: Table) -> Table:
     """The table with the texts of its kernel files among the settings of its base."""
     if not t.kernel_files:
@@ -190,8 +184,8 @@ def _problem(t: Table, name: str) -> str:
     for key, m in t.measures.items():
         if problem := _problem_of_measure(m):
             return f"measures.{key}{problem}"
-    if stray := set(t.parts) - set(names_in(PARTS)):
-        return f"parts: there is no {min(stray)}.toml in {PARTS.name}/"
+    if problem := problem_of_parts(t):
+        return problem
     if stray := set(t.kernel_files.values()) - {path.name for path in KERNEL_FILES.iterdir()}:
         return f"kernel_files: there is no {min(stray)} in {KERNEL_FILES.name}/"
     above = [""]
