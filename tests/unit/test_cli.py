@@ -46,7 +46,10 @@ REFUSED: list[tuple[list[str], list[str]]] = [
         ["record", "stock", "--board", "virt-arm64"],
         ["stock is built for the board cubieboard", "leave --board"],
     ),
-    (["record", "debian-arm64", "--board", "virt-riscv64"], ["is built for the board virt-arm64"]),
+    (
+        ["record", "debian-arm64", "--board", "virt-riscv64"],
+        ["built for the board virt-arm64 (QEMU's machine virt, arm64), not for the board virt-riscv64"],
+    ),
     (["record", "gone.img", "--board", "virt-arm64"], ["cannot read gone.img: No such file"]),
     (["record", "no/folder", "--board", "virt-arm64"], ["cannot read no/folder: No such file"]),
     (["record", "stock", "--until", "nonsense"], ["unknown milestone 'nonsense'", "first-frame"]),

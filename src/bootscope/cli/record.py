@@ -32,7 +32,7 @@ from bootscope.cli.observers import Quiet, Shown, observer
 from bootscope.cli.progress import progress
 from bootscope.cli.stores import open_store, telling_what_is_kept
 from bootscope.cli.verb import Verb, print_json, terminal
-from bootscope.core.errors import UserError, unknown
+from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import cache_dir
 from bootscope.core.text import visible
 from bootscope.cores.choice import NO_CORE
@@ -185,7 +185,7 @@ def board_of(loaded: LoadedSystem, wanted: str) -> Board:
     board = load_board(wanted) if wanted else own
     if _machine(board) != _machine(own):
         raise UserError(
-            f"the system {loaded.system.name} is built for the board {own.name}, not for {board.name}",
+            f"the system {loaded.system.name} is built for {_in_words(own)}, not for {_in_words(board)}",
             hint=f"leave --board out, or name a variant of {own.name}; bootscope help boards",
         )
     return board
@@ -193,6 +193,11 @@ def board_of(loaded: LoadedSystem, wanted: str) -> Board:
 
 def _machine(board: Board) -> tuple[str, str]:
     return board.architecture, board.qemu.machine.partition(",")[0]
+
+
+def _in_words(board: Board) -> str:
+    architecture, machine = _machine(board)
+    return f"the board {board.name} (QEMU's machine {printable(machine)}, {architecture})"
 
 
 def _timing(args: argparse.Namespace) -> tuple[Core, ...]:
