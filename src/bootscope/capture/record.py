@@ -97,6 +97,11 @@ class SystemFacts(msgspec.Struct, frozen=True, kw_only=True):
     command_line: str
     settings: dict[str, str]
 
+    @property
+    def kernel_source(self) -> str:
+        """The name of the kernel's source among the run's sources."""
+        return self.settings.get("kernel.source", "linux")
+
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A run: N boots of one build on one board. `symbols` in `system` name files in the store."""

@@ -69,7 +69,7 @@ class Closures:
         """
         asked = {"off": sorted(off), "only": sorted(only) if only is not None else None}
         run = self.evidence.run
-        source = run.sources.get(_source_name(run))
+        source = run.sources.get(run.system.kernel_source)
         key = id_of([_FORMAT, source.sha256 if source else "", self._config, self._linked, asked])
         path = self.cache.root / _FOLDER / f"{key}.json"
         with contextlib.suppress(OSError, *DAMAGED):
@@ -159,14 +159,9 @@ def depends_on(store: Store, cache: Cache, run: RunInfo) -> str:
         return f"no sources, {linked}, {id_of(names)}"
 
 
-def _source_name(run: RunInfo) -> str:
-    """The name of the kernel's source in its system."""
-    return run.system.settings.get("kernel.source", "linux")
-
-
 def source_of(run: RunInfo, cache: Cache) -> Path:
     """The unpacked sources that a run's kernel was built from. Raises UserError when they are missing."""
-    name = _source_name(run)
+    name = run.system.kernel_source
     fact = run.sources.get(name)
     own = run.system.settings.get(f"sources.{name}.path", "None")
     if fact and own == "None":

@@ -159,7 +159,7 @@ def here_of(
 ) -> dict[str, str]:
     """What something was run on, in words: by aspect."""
     tick, card = board.tick_ns, board.card
-    kernel = info.system.settings.get("kernel.source", "")
+    kernel = info.system.kernel_source
     flat = f"{tick} ns an instruction, no caches"
     rate, wait = card.bandwidth_bytes_per_s.value / 1e6, card.command_latency_ns.value / 1e6
     return {
