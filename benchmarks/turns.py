@@ -18,9 +18,12 @@ from bootscope.emulator.plugin_config import Limits
 from bootscope.search.bench import Bench
 
 
-def options(about: str) -> argparse.Namespace:
-    """`system`, `until` and `core` by name, and `n` turns, from the command line."""
+def options(about: str, clocks: tuple[str, ...] = ()) -> argparse.Namespace:
+    """`system`, `until` and `core` by name, and `n` turns, from the command line; and `clock`, if there are
+    `clocks`, the first by default."""
     parser = argparse.ArgumentParser(description=about)
+    if clocks:
+        parser.add_argument("--clock", choices=clocks, default=clocks[0])
     parser.add_argument("--system", default="debian")
     parser.add_argument("--until", default="kernel-entry")
     parser.add_argument("--core", default="cortex-a8")

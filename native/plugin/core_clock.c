@@ -58,11 +58,16 @@ static void on_interrupt(enum bs_moment moment, void *cpu, int mask, void (*rais
 	raise(cpu, mask);
 }
 
+bool bs_core_clock_used(const struct bs_watch *w)
+{
+	return w->timing.price.used || w->n_paced;
+}
+
 bool bs_core_clock_start(const struct bs_watch *w)
 {
 	const struct bs_price *price = &w->timing.price;
 
-	if (!price->used)
+	if (!bs_core_clock_used(w))
 		return true;
 	if (!qemu_clock_deadline_ns_all || !qemu_get_cpu) {
 		fputs("bootscope plugin: this QEMU does not tell when its next timer is due, which the clock of a "
@@ -70,7 +75,7 @@ bool bs_core_clock_start(const struct bs_watch *w)
 		      stderr);
 		return false;
 	}
-	core.insn_ps = price->instruction_ps;
+	core.insn_ps = price->used ? price->instruction_ps : (int64_t)w->tick_ns * PS;
 	core.waited_ps = bs_timing_waited_ps();
 	bs_clock_of_core(core.insn_ps, core.waited_ps);
 	return bs_qemu_clock_replace("the clock of a core", "without guest-clock=core", read_clock, on_interrupt);

@@ -18,8 +18,11 @@
 #include "qemu_api.h"
 #include "watch.h"
 
+/* Whether the clock is such a one: the watch file has prices of a core, or devices that take their time. */
+bool bs_core_clock_used(const struct bs_watch *w);
+
 /*
- * Before the CPU runs, on its thread. Does nothing where the watch file has no prices. False, with a reason on
+ * Before the CPU runs, on its thread. Does nothing where the clock is no such one. False, with a reason on
  * stderr, for a QEMU in which the clock cannot be replaced.
  */
 bool bs_core_clock_start(const struct bs_watch *w);

@@ -126,6 +126,14 @@ static void after_sleep(const struct bs_clock_jump *jump)
 	bs_run_slept(slept_ns);
 }
 
+void bs_devices_sync(void)
+{
+	struct bs_clock_jump jump = bs_clock_sync();
+
+	if (jump.slept)
+		after_sleep(&jump);
+}
+
 void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata)
 {
 	const struct bs_watch *w = udata;
@@ -140,10 +148,8 @@ void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t
 	uint64_t phys = qemu_plugin_hwaddr_phys_addr(hw);
 	if (!store)
 		bs_config_note(vaddr, phys >= w->config.start && phys < w->config.end);
-	struct bs_clock_jump jump = bs_clock_sync();
+	bs_devices_sync();
 	int64_t now_ns = bs_clock_now(0);
-	if (jump.slept)
-		after_sleep(&jump);
 	if (store && w->flash.has_second)
 		bs_flash_stored(phys, stored_value(info));
 	if (store && is_watched(w, phys)) {

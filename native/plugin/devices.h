@@ -7,6 +7,9 @@
 #include "watch.h"
 
 /* A callback for memory, whose udata is the watch. At any access to a device the clock is true again. */
+/* Inside an access to a device: takes QEMU's time, and ends a sleep. */
+void bs_devices_sync(void);
+
 void bs_devices_accessed(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *udata);
 
 /* What was given to an I/O port, if it is a watched one. */

@@ -21,6 +21,7 @@
 #include "flash.h"
 #include "hooks.h"
 #include "opcode.h"
+#include "paced.h"
 #include "pause.h"
 #include "place.h"
 #include "ports.h"
@@ -115,7 +116,7 @@ static void on_sleep(unsigned int vcpu, void *udata)
 	(void)vcpu;
 	if (!bs_clock_adrift())
 		bs_clock_sleep(at->rest - 1);
-	if (watch.timing.price.used)
+	if (bs_core_clock_used(&watch))
 		bs_core_clock_tell();
 }
 
@@ -170,7 +171,7 @@ static void count_block(struct qemu_plugin_tb *tb, struct bs_place *begin, size_
 	}
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64,
 							  bs_clock_counter(), n);
-	if (watch.timing.price.used) {
+	if (bs_core_clock_used(&watch)) {
 		/* Handing over registers takes longer than all else here, and is seldom needed. */
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_core_block, QEMU_PLUGIN_CB_NO_REGS, begin);
 		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_core_check, QEMU_PLUGIN_CB_R_REGS,
@@ -239,6 +240,8 @@ static bool install(const char *watch_path, const char *out_path)
 		return false;
 	}
 	bs_clock_init(watch.tick_ns);
+	if (!bs_paced_init(&watch))
+		return false;
 	if (watch.returns)
 		bs_returns_init(&watch);
 	bs_capture_init(watch.word_bytes);

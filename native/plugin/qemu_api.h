@@ -173,6 +173,48 @@ void timer_init_full(void *timer, void *list, int clock, int unit_ns, int attrib
 void timer_mod_ns(void *timer, int64_t at_ns) BS_WEAK;
 int vm_stop(int state) BS_WEAK;
 
+/* Likewise, and needed for devices that take their time only: regions of QEMU's memory and lines for interrupts. */
+#define BS_LITTLE_ENDIAN 2
+struct bs_notifier {
+	void (*notify)(struct bs_notifier *notifier, void *data);
+	void *links[2];
+};
+struct bs_region_ops {
+	uint64_t (*read)(void *udata, uint64_t offset, unsigned int bytes);
+	void (*write)(void *udata, uint64_t offset, uint64_t value, unsigned int bytes);
+	void *with_attributes[2];
+	int endianness;
+	struct {
+		unsigned int least, most;
+		bool unaligned;
+		void *accepts;
+	} valid;
+	struct {
+		unsigned int least, most;
+		bool unaligned;
+	} does;
+};
+struct bs_region_found {
+	_Alignas(16) uint64_t size[2];
+	void *region, *view;
+	uint64_t starts, room[16];
+};
+void qemu_add_machine_init_done_notifier(struct bs_notifier *notifier) BS_WEAK;
+void *get_system_memory(void) BS_WEAK;
+struct bs_region_found memory_region_find(void *region, uint64_t address, uint64_t size) BS_WEAK;
+void *memory_region_owner(void *region) BS_WEAK;
+void memory_region_init_io(void *region, void *owner, const struct bs_region_ops *ops, void *udata,
+			   const char *name, uint64_t size) BS_WEAK;
+void memory_region_add_subregion_overlap(void *region, uint64_t address, void *part, int priority) BS_WEAK;
+unsigned int memory_region_dispatch_read(void *region, uint64_t offset, uint64_t *value, unsigned int size,
+					 uint64_t attributes) BS_WEAK;
+unsigned int memory_region_dispatch_write(void *region, uint64_t offset, uint64_t value, unsigned int size,
+					  uint64_t attributes) BS_WEAK;
+void *object_property_get_link(void *object, const char *name, void **error) BS_WEAK;
+const char *object_get_typename(const void *object) BS_WEAK;
+void qemu_irq_intercept_in(void **line, void (*level)(void *udata, int number, int level), int n) BS_WEAK;
+void qemu_set_irq(void *line, int level) BS_WEAK;
+
 /* Likewise, and needed for code that runs from flash only. */
 void *memory_region_from_host(void *host, uint64_t *offset) BS_WEAK;
 const char *memory_region_name(const void *region) BS_WEAK;

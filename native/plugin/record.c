@@ -7,6 +7,7 @@
 #include "cpus.h"
 #include "flash.h"
 #include "later.h"
+#include "paced.h"
 #include "timing.h"
 
 #define MAX_HELD 4096
@@ -53,6 +54,7 @@ static void write_out(enum bs_record type, int64_t time_ns, bool routine, unsign
 static void keep(enum bs_record type, int64_t time_ns, bool routine, const struct bs_payload *p)
 {
 	bs_flash_done();
+	bs_paced_record();
 	if (rec.ended)
 		return;
 	if (!bs_cpus_one()) {
@@ -126,6 +128,7 @@ void bs_record_end(enum bs_end reason, uint32_t id, int64_t time_ns)
 	int64_t worst_ns;
 
 	bs_flash_done();
+	bs_paced_record();
 	bs_record_release(0);
 	bs_record_past(INT64_MAX);
 	bs_clock_quality(&syncs, &worst_ns);

@@ -12,7 +12,7 @@ void bs_run_start(const struct bs_watch *w);
 void bs_run_sample(uint64_t pc, int64_t now_ns);
 int64_t bs_run_sample_due_ns(void);
 
-/* The CPU that runs slept for so long: a sleeping CPU is not sampled. */
+/* The CPU that runs slept for so long, or waited for a device: it is not sampled then. */
 void bs_run_slept(int64_t slept_ns);
 
 /* Ends the recording when a limit is reached. */

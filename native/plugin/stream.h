@@ -34,6 +34,7 @@ enum bs_record {
 	BS_REC_SLEPT = 14,    /* one of several CPUs slept, or waited for others; the stamp is the wake-up */
 	BS_REC_LIGHT = 15,    /* the first store of a colour to a picture that was dark */
 	BS_REC_READ = 16,     /* loads from flash, in order of its addresses; the stamp is the last one's */
+	BS_REC_WAITED = 17,   /* the CPU waited for a device, in all since the record before; the stamp is the end */
 };
 
 enum bs_end {

@@ -10,6 +10,8 @@
 #include "timing_file.h"
 #include "timing_pass.h"
 
+#define PS 1000 /* in a nanosecond */
+
 struct bs_pass bs_pass;
 
 /* ---- what the software switches ---- */
@@ -72,6 +74,11 @@ void bs_timing_record(enum bs_record type)
 const int64_t *bs_timing_waited_ps(void)
 {
 	return &bs_pass.h.waited_ps;
+}
+
+void bs_timing_wait(int64_t ns)
+{
+	bs_pass.h.waited_ps += ns * PS;
 }
 
 void bs_timing_write(void)

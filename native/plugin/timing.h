@@ -25,6 +25,9 @@ bool bs_timing_init(struct bs_watch *w);
 /* What all that was counted costs so far, by the prices of the watch file. */
 const int64_t *bs_timing_waited_ps(void);
 
+/* Something else was waited for, for so long. */
+void bs_timing_wait(int64_t ns);
+
 /* At the translation of a block. */
 void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns);
 

@@ -15,6 +15,7 @@
 #include "watch_hook.h"
 #include "watch_line.h"
 #include "watch_machine.h"
+#include "watch_paced.h"
 #include "watch_port.h"
 #include "watch_sample.h"
 #include "watch_screen.h"
@@ -49,6 +50,9 @@ static const struct {
 	{"prefix", bs_watch_add_prefix},
 	{"output", bs_watch_add_output},
 	{"outputs", bs_watch_add_outputs},
+
+	{"paced-serial", bs_watch_add_paced_serial},
+	{"paced-card", bs_watch_add_paced_card},
 
 	{"hook", bs_watch_add_hook},
 	{"move", bs_watch_add_move},

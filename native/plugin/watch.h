@@ -6,6 +6,7 @@
  *
  *   watch_machine.h   the CPU and its clock
  *   watch_device.h    devices; watch_port.h: by I/O ports; watch_flash.h: flash that is read as memory
+ *   watch_paced.h     devices that take their time
  *   watch_hook.h      what to report when a program gets to an address
  *   watch_screen.h    pictures in memory
  *   watch_sample.h    samples, stacks, and the count of which code runs
@@ -43,6 +44,8 @@
 #define BS_MAX_CLASSES 64
 #define BS_MAX_FIELDS 3
 #define BS_MAX_WINDOWS 4
+#define BS_MAX_PACED 2
+#define BS_MAX_QUEUE 4096
 
 struct bs_range {
 	uint64_t start, end;
@@ -52,6 +55,20 @@ struct bs_io {
 	uint32_t id;
 	uint64_t start, end;
 	bool disk;
+};
+
+enum bs_paced_kind { BS_PACED_SERIAL, BS_PACED_CARD };
+
+/* A device that takes its time: watch_paced.h. */
+struct bs_paced {
+	enum bs_paced_kind what;
+	const struct bs_io *io;
+	/* a serial port */
+	uint32_t register_bytes, clock_hz, queue_bytes;
+	int64_t byte_ns;
+	/* a card's controller */
+	uint64_t command_at, command_bits, size_at, state_at, data_at, bytes_per_s;
+	int64_t latency_ns;
 };
 
 struct bs_window {
@@ -243,6 +260,8 @@ struct bs_watch {
 	struct bs_condition conditions[BS_MAX_CONDITIONS];
 	struct bs_io io[BS_MAX_IO];
 	size_t n_io;
+	struct bs_paced paced[BS_MAX_PACED];
+	size_t n_paced;
 	struct bs_flash flash;
 	struct bs_io port[BS_MAX_IO];
 	size_t n_port;

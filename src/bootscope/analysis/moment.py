@@ -8,6 +8,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from bootscope.analysis.evidence import Evidence
+from bootscope.boards.changed import waits_for_devices
 from bootscope.core.errors import UserError, similar
 from bootscope.core.text import seconds
 
@@ -43,6 +44,8 @@ def moment(evidence: Evidence, asked: str, option: str = "--at") -> Moment:
     if not 0 <= board_ns <= evidence.clock.before(last):
         end = seconds(evidence.clock.before(last), 9)
         raise UserError(f"{option} {asked}: the boot was recorded from 0 to {end} s of board time")
+    if waits_for_devices(evidence.run.board):
+        return Moment(board_ns, max(0, board_ns - evidence.run.board.power_on_ns.value), "", True)
     index = evidence.index_at(board_ns)
     if evidence.clock.before(index) == board_ns:
         return Moment(board_ns, records[index].time_ns, "", True)

@@ -14,6 +14,7 @@ from bootscope.analysis.functions import doing
 from bootscope.analysis.kernel_activity import Bio
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
+from bootscope.timeline.costs import waits_for_transfers
 
 _PAGE_SECTORS = 8
 _LARGEST_REQUEST_BYTES = 1 << 26
@@ -61,7 +62,7 @@ class Access:
 
 def accesses(evidence: Evidence) -> list[Access]:
     """All accesses in order of time. Their costs add up to the storage time of the boot."""
-    cost_ns = {cost.index: cost.ns for cost in evidence.costs if cost.kind == "storage"}
+    cost_ns = waits_for_transfers(evidence.events, evidence.costs)
     requests, used, read = _Requests(evidence), _Used(evidence), set[int]()
     commands = (e for e in evidence.events if isinstance(e, StorageCommand))
     return [a for e in commands for a in _access(e, cost_ns.get(e.index, 0), requests, used, read)]

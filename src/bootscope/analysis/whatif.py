@@ -26,7 +26,7 @@ from bootscope.analysis.critical import Step
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks
 from bootscope.analysis.whatif_plan import Ground, Plan, saved_ns
-from bootscope.boards.changed import with_card
+from bootscope.boards.changed import waits_for_devices, with_card
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.cores.changes import KNOWN as OF_CORES
 
@@ -224,6 +224,12 @@ def _console(plan: Plan, value: str, whose: str = "boot loader and kernel both u
 
 
 def _card(plan: Plan, value: str) -> None:
+    if waits_for_devices(plan.board):
+        raise UserError(
+            "this boot was recorded with the card's time in the guest's clock: "
+            "another card cannot be predicted",
+            hint=f"record it with that card: --board {plan.board.name}:card={printable(value)}",
+        )
     named = value in plan.board.card_classes
     plan.board = with_card(plan.board, value)
     told = f"the profile's '{value}'" if named else f"{value} as fast in bandwidth and latency"

@@ -22,6 +22,7 @@ from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.functions import Stacks, seen
 from bootscope.analysis.kernel_activity import Task
 from bootscope.analysis.used_code import image_sizes
+from bootscope.boards.changed import waits_for_devices
 from bootscope.boards.profile import Board
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
@@ -226,6 +227,8 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
     events = _happening(evidence, plan, gone)
     if plan.byte_ns is not None:
         events = (_at_rate(e, plan.byte_ns) if e.index >= plan.rate_from else e for e in events)
+    if waits_for_devices(evidence.run.board):
+        return _waits_saved(evidence, events)
     before = sum(cost.ns for cost in evidence.costs)
     after, kernel = 0, 0
     for index, ns in costs_ns(evidence.records, events, plan.board):
@@ -233,6 +236,14 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
         if index in plan.kernel_reads:
             kernel += ns
     return before - after + int(kernel * (1 - plan.kernel_share))
+
+
+def _waits_saved(evidence: Evidence, events: Iterable[DeviceEvent]) -> int:
+    """The same for a boot whose clock passed with the devices' time: it waited for them no longer than
+    recorded, and reading the kernel is among what its loader did."""
+    every, board = evidence.events, evidence.run.board
+    before, after = (sum(ns for _, ns in costs_ns(evidence.records, e, board)) for e in (every, events))
+    return min(max(0, before - after), sum(cost.ns for cost in evidence.costs))
 
 
 def _happening(evidence: Evidence, plan: Plan, gone: Gone) -> Iterator[DeviceEvent]:

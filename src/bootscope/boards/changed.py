@@ -20,9 +20,10 @@ from bootscope.devices.model import CardClass
 if TYPE_CHECKING:
     from bootscope.boards.profile import Board
 
-INSTRUCTIONS, OF_CORE = "instructions", "core"
-CLOCKS = INSTRUCTIONS, OF_CORE
-"""What may drive the clock of an emulated board."""
+INSTRUCTIONS, OF_CORE, OF_BOARD = "instructions", "core", "board"
+CLOCKS = INSTRUCTIONS, OF_CORE, OF_BOARD
+"""What may drive the clock of an emulated board: its instructions; the time of its core for them, with all
+waits for memory; or that and the time of its devices."""
 APART = ":"
 """Separates the name of a board and each change."""
 _FASTER = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,3}))?x")
@@ -93,19 +94,28 @@ def core_of(board: Board) -> Core | None:
 
     Raises UserError for an unknown core, and for changes that it cannot have.
     """
-    return None if board.guest_clock == OF_CORE else _named_core(board)
+    return _named_core(board) if board.guest_clock == INSTRUCTIONS else None
 
 
 def clock_core_of(board: Board) -> Core | None:
     """The core whose time the guest's clock follows; None where the clock counts instructions. Raises what
     :func:`core_of` does."""
-    return _named_core(board) if board.guest_clock == OF_CORE else None
+    return None if board.guest_clock == INSTRUCTIONS else _named_core(board)
+
+
+def waits_for_devices(board: Board) -> bool:
+    """Whether what its devices take is in its boots already, because the guest's clock passes with it."""
+    return board.guest_clock == OF_BOARD
 
 
 def without_core(board: Board) -> Board:
     """The board, where every instruction takes the same time. A clock that follows a core stays as it is."""
-    if board.guest_clock == OF_CORE:
+    if board.guest_clock != INSTRUCTIONS:
         return board
+    return _coreless(board)
+
+
+def _coreless(board: Board) -> Board:
     return msgspec.structs.replace(board, core=msgspec.UNSET, core_changes=msgspec.UNSET)
 
 
@@ -114,13 +124,18 @@ def same_clock(a: Board, b: Board) -> bool:
     other's devices."""
     if a.tick_ns != b.tick_ns or a.guest_clock != b.guest_clock:
         return False
-    return a.guest_clock != OF_CORE or (a.core, a.core_changes) == (b.core, b.core_changes)
+    if a.guest_clock == OF_BOARD and (a.card, a.devices) != (b.card, b.devices):
+        return False
+    return a.guest_clock == INSTRUCTIONS or (a.core, a.core_changes) == (b.core, b.core_changes)
 
 
 def clock_words(board: Board) -> str:
     """What drives the guest's clock, in words."""
     core = clock_core_of(board)
-    return f"the clock of core {core.name}" if core else f"{board.tick_ns} ns an instruction"
+    told = f"the clock of core {core.name}" if core else f"{board.tick_ns} ns an instruction"
+    if waits_for_devices(board):
+        told += f", of {board.console} and of {board.storage} with {board.card.title}"
+    return told
 
 
 def _named_core(board: Board) -> Core | None:
@@ -180,7 +195,7 @@ def _core(board: Board, value: str) -> Board:
     if value == NO_CORE:
         if board.guest_clock == OF_CORE:
             raise UserError(f"guest-clock={OF_CORE} needs a core: core={NO_CORE} cannot follow it")
-        return without_core(board)
+        return _coreless(board)
     core = load_core(value)
     if core.architecture != board.architecture:
         raise UserError(

@@ -14,7 +14,7 @@ import msgspec
 from bootscope.arch.arm import ARM
 from bootscope.arch.model import Architecture, Opcode
 from bootscope.arch.registry import ARCHITECTURES
-from bootscope.boards.changed import CLOCKS, INSTRUCTIONS, changed_board, parted, without_core
+from bootscope.boards.changed import CLOCKS, INSTRUCTIONS, OF_CORE, changed_board, parted, without_core
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.paths import package_dir
 from bootscope.core.settings import Setting, Sourced, find, load, names_in
@@ -85,7 +85,8 @@ class Board(Setting, frozen=True, omit_defaults=True):
     `cpu_scale_ppm`: the time in ns that the board's CPU needs for 1,000,000 ns of the emulator's. `core`: the
     core profile whose caches and memory it has; without one all instructions take the same time.
     `core_changes`: how its memory, caches or clock differ from that profile, in the words of `what-if`.
-    `guest_clock`: what drives the emulated board's clock: `instructions`, or the time of its `core`.
+    `guest_clock`: what drives the emulated board's clock: `instructions`, the time of its `core`, or that of
+    the `board`: core and devices.
     """
 
     schema: int
@@ -204,7 +205,7 @@ def _check_clock(board: Board, path: Path) -> None:
         raise wrong_value(path, "guest_clock", f"one of {', '.join(CLOCKS)}")
     if board.guest_clock == INSTRUCTIONS:
         return
-    if not isinstance(board.core, str):
+    if board.guest_clock == OF_CORE and not isinstance(board.core, str):
         raise wrong_value(path, "guest_clock", f"{INSTRUCTIONS}, as the board names no core")
     if board.cpu_scale_ppm.value != UNSCALED_PPM:
         raise wrong_value(path, "cpu_scale_ppm.value", f"{UNSCALED_PPM}, as the guest's clock is the core's")

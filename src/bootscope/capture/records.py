@@ -189,6 +189,14 @@ class Read(Record, frozen=True, gc=False, tag=16):
     accesses: int
 
 
+class Waited(Record, frozen=True, gc=False, tag=17):
+    """The CPU waited for device `device`, for `duration_ns` in all since the record before; `time_ns` is the
+    end. Only where the guest's clock passes with the devices' time."""
+
+    device: int
+    duration_ns: int
+
+
 AnyRecord = (
     Io
     | Hook
@@ -206,4 +214,5 @@ AnyRecord = (
     | Slept
     | Light
     | Read
+    | Waited
 )

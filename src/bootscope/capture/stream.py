@@ -35,6 +35,7 @@ from bootscope.capture.records import (
     StackSample,
     Text,
     Unknown,
+    Waited,
     uint,
 )
 from bootscope.core.errors import UserError
@@ -64,6 +65,7 @@ __all__ = [
     "StackSample",
     "Text",
     "Unknown",
+    "Waited",
     "body",
     "committed_bytes",
     "read",
@@ -95,6 +97,7 @@ class Kind(IntEnum):
     SLEPT = 14
     LIGHT = 15
     READ = 16
+    WAITED = 17
 
 
 def _uints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
@@ -154,6 +157,10 @@ def _read(t: int, data: bytes) -> Record:
     return Read(t, *_uints(data, 0, 4)[0])
 
 
+def _waited(t: int, data: bytes) -> Record:
+    return Waited(t, *_uints(data, 0, 2)[0])
+
+
 def _ended(t: int, data: bytes) -> Record:
     if data[:1] not in {bytes([reason]) for reason in End}:
         return Unknown(t, Kind.END, data)
@@ -182,6 +189,7 @@ _MAKERS: dict[int, Callable[[int, bytes], Record]] = {
     Kind.SLEPT: _one_number(Slept),
     Kind.LIGHT: _light,
     Kind.READ: _read,
+    Kind.WAITED: _waited,
 }
 
 

@@ -194,6 +194,14 @@ class Storage(Device, Protocol):
 
 
 @runtime_checkable
+class Paced(Device, Protocol):
+    """A serial port or a storage controller that can take its time in the guest's own clock."""
+
+    def paced_line(self, number: int, medium: CardClass) -> str:
+        """The line of the watch file for it as device `number`, with `medium` in it if it is a controller."""
+
+
+@runtime_checkable
 class MemoryStorage(Storage, Protocol):
     """Storage of `size` bytes whose data are read as memory, `bus_bytes` per access; `erase_bytes` are erased
     at a time."""

@@ -42,6 +42,11 @@ AnyDevice = (
 """What ``[devices.NAME]`` of a board profile may be, by its ``kind``."""
 
 
+def device_kind(device: AnyDevice) -> str:
+    """Its `kind` in a board profile."""
+    return str(type(device).__struct_config__.tag)
+
+
 def standard_controller(device: object) -> int | None:
     """The address of the registers of an SD controller on PCI that follows the SD Association's
     specification, so that a standard driver can operate it; None for any other device."""

@@ -17,6 +17,9 @@ from bootscope.devices.model import (
     in_option,
 )
 
+_BYTE_COUNT, _COMMAND, _ARGUMENT, _STATE, _FIFO = 0x14, 0x18, 0x1C, 0x38, 0x100
+_START, _DATA, _WRITE = 1 << 31, 1 << 9, 1 << 10
+
 
 class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     """The controller, with an SD card in it."""
@@ -35,6 +38,13 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
         return medium.cost_ns(size_bytes)
 
+    def paced_line(self, number: int, medium: CardClass) -> str:
+        latency_ns, rate = medium.command_latency_ns.value, medium.bandwidth_bytes_per_s.value
+        begins = _START | _DATA
+        return (
+            f"paced-card {number} {_COMMAND} {begins:#x} {_BYTE_COUNT} {_STATE} {_FIFO} {latency_ns} {rate}"
+        )
+
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         return ("-drive", f"file={in_option(media.card)},format={media.card_format},if=sd,{media.writes}")
 
@@ -45,20 +55,17 @@ class SunxiMmcDecoder:
     `byte_addressed` cards take byte addresses, others sectors.
     """
 
-    _BYTE_COUNT, _COMMAND, _ARGUMENT = 0x14, 0x18, 0x1C
-    _START, _DATA, _WRITE = 1 << 31, 1 << 9, 1 << 10
-
     def __init__(self, name: str, byte_addressed: bool) -> None:
         self._name, self._byte_addressed = name, byte_addressed
         self._bytes = self._argument = 0
         self._after_app_command = False
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
-        if offset == self._BYTE_COUNT:
+        if offset == _BYTE_COUNT:
             self._bytes = value
-        elif offset == self._ARGUMENT:
+        elif offset == _ARGUMENT:
             self._argument = value
-        elif offset == self._COMMAND and value & self._START:
+        elif offset == _COMMAND and value & _START:
             return self._command(index, value)
         return None
 
@@ -68,6 +75,6 @@ class SunxiMmcDecoder:
         if opcode in sd_card.SECTOR_OPCODES and not self._after_app_command:
             sector = self._argument // SECTOR_BYTES if self._byte_addressed else self._argument
         self._after_app_command = opcode == sd_card.APP_COMMAND
-        if not value & self._DATA:
+        if not value & _DATA:
             return None
-        return StorageCommand(index, self._name, opcode, sector, self._bytes, bool(value & self._WRITE))
+        return StorageCommand(index, self._name, opcode, sector, self._bytes, bool(value & _WRITE))

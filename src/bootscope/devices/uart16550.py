@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 import msgspec
 
 from bootscope.core.settings import Setting, Sourced
-from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.devices.model import CardClass, ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE
 
 
@@ -39,6 +39,11 @@ class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_f
     def byte_ns(self, divisor: int) -> int:
         """How long a byte is on the line if the clock is divided by 16 times `divisor`."""
         return BITS_PER_BYTE * 16 * divisor * 1_000_000_000 // self.clock_hz.value
+
+    def paced_line(self, number: int, _medium: CardClass) -> str:
+        byte_ns = BITS_PER_BYTE * 1_000_000_000 // self.default_baud.value
+        clock_hz, queue_bytes = self.clock_hz.value, self.fifo_bytes.value
+        return f"paced-serial {number} {self.register_bytes} {clock_hz} {queue_bytes} {byte_ns}"
 
     def at_rate(self, baud: int) -> tuple[int, int]:
         clock_hz, sixteen = self.clock_hz.value, 16 * baud

@@ -30,7 +30,7 @@ from bootscope.core import tools
 from bootscope.core.errors import UserError
 from bootscope.core.host import host_facts
 from bootscope.core.text import seconds, visible
-from bootscope.emulator import core_clock, initcall_table, qemu, standstill, timing_pass
+from bootscope.emulator import board_clock, core_clock, initcall_table, qemu, standstill, timing_pass
 from bootscope.emulator.plugin_config import PANIC_TEXT, Limits, Watch, watch
 from bootscope.emulator.subject import Subject, of_build
 from bootscope.system.model import System
@@ -110,6 +110,7 @@ def record_boots(
     version = qemu.check(task.board)
     task = counting(task)
     core_clock.core_for(task.board)
+    board_clock.check(task.board)
     for core in task.limits.timing:
         timing_pass.check(task.board, core)
     now = datetime.now(UTC)
@@ -192,6 +193,7 @@ def _watch(task: Task, folder: Path) -> Watch:
         task.board, subject.watched, subject.programs, task.until, folder / record.FRAME, task.limits
     )
     made.lines += core_clock.lines(task.board, folder, _frame(subject))
+    made.lines += board_clock.lines(task.board, made.devices)
     return made
 
 

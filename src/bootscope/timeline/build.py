@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from bootscope.boards.changed import waits_for_devices
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import (
@@ -31,8 +32,9 @@ from bootscope.devices.model import Decoder, DeviceEvent, MemoryDecoder, PinChan
 from bootscope.loaders.model import Hooked
 from bootscope.timeline import console, phases
 from bootscope.timeline.core_time import Timing, on_core
-from bootscope.timeline.costs import BoardClock, Cost, costs
+from bootscope.timeline.costs import BoardClock, Cost, costs, waits_for_transfers
 from bootscope.timeline.cpu_time import at_cpu_speed
+from bootscope.timeline.in_clock import parted
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]
@@ -104,7 +106,10 @@ def timeline_of(
     spread = on_core(records, run, timing) if timing else None
     records = spread.records if spread else at_cpu_speed(records, run)
     events = events_of(records, run)
-    found = costs(records, events, run.board)
+    if waits_for_devices(run.board):
+        records, found = parted(records, events, run)
+    else:
+        found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)
     split = phases.phases(records, found, clock, phases.boundaries(records, events, run), run, spread)
     # Only one record in ten is neither a sample nor a store to a device.
@@ -155,9 +160,9 @@ def _milestones(records: Sparse, clock: BoardClock, split: Iterable[Phase], run:
 
 
 def _transfers(
-    events: Iterable[DeviceEvent], found: Iterable[Cost], clock: BoardClock, run: RunInfo
+    events: Sequence[DeviceEvent], found: Iterable[Cost], clock: BoardClock, run: RunInfo
 ) -> tuple[Transfer, ...]:
-    cost_ns = {cost.index: cost.ns for cost in found if cost.kind == "storage"}
+    cost_ns = waits_for_transfers(events, found)
     return tuple(
         Transfer(
             start_ns=clock.before(e.index),

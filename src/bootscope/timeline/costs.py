@@ -60,6 +60,12 @@ class CostModel:
         return ns
 
 
+def transfers_ns(events: Iterable[DeviceEvent], board: Board) -> dict[int, int]:
+    """Record of each command with data -> how long the board's storage works on it, in ns."""
+    cost_ns = _storage_costs(board)
+    return {event.index: cost_ns(event) for event in events if isinstance(event, StorageCommand)}
+
+
 def _storage_costs(board: Board) -> Callable[[StorageCommand], int]:
     """The cost in ns of a command of the board's storage."""
     storage, card = board.storage_device, board.card
@@ -83,6 +89,17 @@ def costs_ns(records: list[Record], events: Iterable[DeviceEvent], board: Board)
     """(record, ns) of each event, like :func:`costs`, but including zeros; for callers that only add up."""
     add = CostModel(board).add
     return ((event.index, add(event, records[event.index].time_ns)) for event in events)
+
+
+def waits_for_transfers(events: Iterable[DeviceEvent], found: Iterable[Cost]) -> dict[int, int]:
+    """Record of a command with data -> what the boot waited for storage, in ns, from it to the next one."""
+    commands = [event.index for event in events if isinstance(event, StorageCommand)]
+    waited: dict[int, int] = {}
+    for cost in found:
+        at = bisect_right(commands, cost.index) - 1
+        if cost.kind == "storage" and at >= 0:
+            waited[commands[at]] = waited.get(commands[at], 0) + cost.ns
+    return waited
 
 
 class BoardClock:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from bootscope.boards.changed import waits_for_devices
 from bootscope.capture.record import FIRST_FRAME, FIRST_LIGHT, MILESTONE_TEXT, RunInfo
 from bootscope.capture.stream import Decoder, Frame, Hook, Io, Light, Read, Record, Text
 from bootscope.devices.model import ConsoleByte, DeviceEvent, MemoryDecoder
@@ -29,6 +30,7 @@ class Live:
         self._devices = decoders_of(run)
         self._memories = {n: d for n, d in self._devices.items() if isinstance(d, MemoryDecoder)}
         self._costs = CostModel(run.board)
+        self._waits_in_clock = waits_for_devices(run.board)
         self._line = bytearray()
         self._line_ns = 0
         self._virtual_ns = 0
@@ -96,7 +98,8 @@ class Live:
         if event is None:
             return
         before_ns = self.now_ns
-        self._costs.add(event, self._virtual_ns)
+        if not self._waits_in_clock:
+            self._costs.add(event, self._virtual_ns)
         if self.phase in self._before_load and reads_kernel(event, self._run):
             self._enter(LOAD, before_ns)
         if isinstance(event, ConsoleByte) and event.device == self._run.board.console:
