@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clock of a core or a board costs: boots with `guest-clock=core` or `guest-clock=board` beside boots
-whose clock counts instructions.
+"""What the clock of a core or a board costs: boots with `guest-clock=core` or `guest-clock=board` beside
+boots whose clock counts instructions.
 
     .venv/bin/python benchmarks/guest_clock.py [--system debian] [--until kernel-entry] [--core cortex-a8]
                                                [--clock board] [-n 5]

@@ -57,6 +57,17 @@ read a kernel: its size at a rate that was also taken from published figures. *S
 counted separately. No published figure is used twice.
 """
 
+WORK = """\
+A comparison shows how true the emulated board is only if both sides measure the same work. A reader who knew
+the documents and the definitions of the tables, but none of the results, judged that for every time. The work
+is **the same** if the document says what was changed, how much of it there was, and between which events the
+time was taken, and the table changes the same thing in the same software, of any version, on a core modelled
+on the published one. It is that of **another program or device** if one that determines the difference was
+replaced, or if the published core is not modelled. It is **not described** if the document leaves out what
+determines the difference: the content of a script, which options were removed, how many lines were printed.
+If the document's own figures split a difference, a part determines it if it is at least a quarter of it.
+"""
+
 
 def page() -> str:
     """The whole page."""
@@ -79,6 +90,15 @@ def _lines() -> Iterator[str]:
         "",
         f"Of the times that agree, {noise} do so only because both are within the published noise.",
     )
+    yield from ("", WORK, "| times of | agree |", "|---|---:|")
+    for work, tally in words.tallied_by_work((t, pair) for t in known for pair in _pairs(t)).items():
+        yield f"| {work.words} | {tally.words} |"
+    fitted, other = words.fitted_apart((t, pair) for t in known for pair in _pairs(t))
+    yield from (
+        "",
+        f"Of those of the same work, {fitted.compared} are in columns to which a figure of a core was fitted "
+        f"(docs/accuracy.md); of the others, {other.words} agree.",
+    )
     for t in known:
         yield from _table(t, result(t.id))
 
@@ -100,6 +120,9 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
     yield from (f"- {m.title}: {_noise(m.noise_ns)}" for m in t.measures.values() if m.noise_ns)
     alone = ((name, key, figure) for name, row in t.rows.items() for key, figure in row.less_ns.items())
     yield from (f"- {name}, {key}: {_alone(figure)}" for name, key, figure in alone)
+    if found:
+        told = words.not_the_same(t, pairs(t, found))
+        yield from (f"- Not the same work: {_text(text)}" for text in told)
     yield from (f"- Left out: {_text(text)}" for text in t.left_out)
     if not found:
         yield from ("", "Not run yet.")

@@ -24,6 +24,7 @@ from bootscope.published.reproduced import Result, result
 from bootscope.published.stories import Story, story, story_ids
 from bootscope.published.story_run import run_story
 from bootscope.published.tables import Table, table, table_ids
+from bootscope.published.work import work_of
 from bootscope.report import reproduced as words
 from bootscope.report.tables import make_table
 
@@ -156,6 +157,7 @@ def document(t: Table, found: Result) -> dict[str, object]:
 
 def _figure(t: Table, pair: Pair) -> dict[str, object]:
     theirs = pair.published
+    judged = work_of(t.id, pair.row, pair.measure)
     return {
         "figure": pair.figure.id,
         "row": pair.row,
@@ -175,6 +177,8 @@ def _figure(t: Table, pair: Pair) -> dict[str, object]:
         "own_relative": pair.own_relative,
         "times": pair.times,
         "verdict": str(pair.verdict),
+        "work": str(judged.work) if judged else None,
+        "work_reason": judged.reason if judged else None,
     }
 
 
@@ -205,6 +209,8 @@ def show(out: Console, t: Table, found: Result) -> None:
             out.print(Text(f"{what}: our change is {told}"))
     for text in (t.why, *(f"{m.title}: {m.why}" for m in t.measures.values() if m.why)):
         out.print(Text(f"why they may differ: {words.one_line(text)}"))
+    for text in words.not_the_same(t, judged):
+        out.print(Text(f"not the same work: {text}"))
     for text in t.left_out:
         out.print(Text(f"left out: {words.one_line(text)}", "dim"))
     runs = ", ".join(f"{name} {row.run_id}" for name, row in found.rows.items() if row.run_id)

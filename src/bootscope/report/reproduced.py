@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bootscope.analysis.compare import SPLIT
@@ -11,6 +11,7 @@ from bootscope.core.text import signed, size, span
 from bootscope.published.agreement import Order, Pair, Verdict, pairs
 from bootscope.published.reproduced import Result
 from bootscope.published.tables import Compared, Table
+from bootscope.published.work import FITTED, Judged, Work, work_of
 from bootscope.techniques.model import DOCUMENTS, figures
 
 HEADINGS = ("row", "what", "published", "change", "here", "change", "")
@@ -106,6 +107,38 @@ def tallied(found: Iterable[Pair]) -> dict[Compared, Tally]:
         one = Tally(1, int(pair.verdict is Verdict.AGREES))
         tallies[pair.compared] = tallies[pair.compared].plus(one)
     return tallies
+
+
+def tallied_by_work(found: Iterable[tuple[Table, Pair]]) -> dict[Work, Tally]:
+    """How many times agree, by whether the work is the same; only classes that occur have an entry."""
+    tallies: dict[Work, Tally] = {}
+    for table, pair in found:
+        judged = work_of(table.id, pair.row, pair.measure)
+        if judged and pair.compared is Compared.TIME:
+            one = Tally(1, int(pair.verdict is Verdict.AGREES))
+            tallies[judged.work] = tallies.get(judged.work, Tally()).plus(one)
+    return {work: tallies[work] for work in Work if work in tallies}
+
+
+def fitted_apart(found: Iterable[tuple[Table, Pair]]) -> tuple[Tally, Tally]:
+    """How many times of the same work agree: those in columns to which a figure of a core was fitted, which
+    prove little, and the others."""
+    both = list(found)
+    fitted = [(table, pair) for table, pair in both if (table.id, pair.measure) in FITTED]
+    tallies = (tallied_by_work(part).get(Work.SAME, Tally()) for part in (both, fitted))
+    every, own = tallies
+    return own, Tally(every.compared - own.compared, every.agree - own.agree)
+
+
+def not_the_same(table: Table, found: Iterable[Pair]) -> Iterator[str]:
+    """The times of a table that are not of the same work, and why: rows with one reason together."""
+    by_reason: dict[Judged, list[str]] = {}
+    for pair in found:
+        judged = work_of(table.id, pair.row, pair.measure)
+        if judged and judged.work is not Work.SAME and pair.compared is Compared.TIME:
+            by_reason.setdefault(judged, []).append(f"{pair.row}, {table.measures[pair.measure].title}")
+    for judged, whose in by_reason.items():
+        yield f"{'; '.join(dict.fromkeys(whose))}: {judged.work.words} ({judged.reason})"
 
 
 def score(table: Table, found: Result | None) -> dict[Compared, Tally]:
