@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bootscope.core.errors import UserError
-from bootscope.published import work
 from bootscope.published.agreement import pairs
 from bootscope.published.reproduced import Result
 from bootscope.published.tables import Compared, table, table_ids
-from bootscope.published.work import FITTED, Work, all_judged, work_of
+from bootscope.published.work import FITTED, Work, all_judged, judgements, work_of
 from bootscope.report.reproduced import fitted_apart, not_the_same, tallied_by_work
 
 
@@ -63,12 +60,6 @@ def test_what_is_not_the_same_is_said_with_its_rows() -> None:
 @pytest.mark.parametrize(
     "text", ["[a", '[a]\n"row" = ["same", "x"]', '[a]\n"r m" = ["alike", "x"]', '[a]\n"r m" = ["same"]']
 )
-def test_a_damaged_file_is_named(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "work.toml").write_text(text)
-    monkeypatch.setattr(work, "FILE", tmp_path / "work.toml")
-    work._judgements.cache_clear()
-    try:
-        with pytest.raises(UserError, match=r"work\.toml: "):
-            work_of("a", "r", "m")
-    finally:
-        work._judgements.cache_clear()
+def test_a_damaged_file_is_named(text: str) -> None:
+    with pytest.raises(UserError, match=r"work\.toml: "):
+        judgements(text)

@@ -14,7 +14,7 @@ from bootscope.analysis.functions import doing
 from bootscope.analysis.kernel_activity import Bio
 from bootscope.analysis.rows import Cell, Column, Rows
 from bootscope.devices.model import SECTOR_BYTES, StorageCommand
-from bootscope.timeline.costs import waits_for_transfers
+from bootscope.timeline.costs import transfers_ns, waits_for_transfers
 
 _PAGE_SECTORS = 8
 _LARGEST_REQUEST_BYTES = 1 << 26
@@ -45,12 +45,14 @@ ACCESSES = (
 class Access:
     """A command of the card, or the part of it that lies in one file or extent.
 
-    `again_bytes` had been read before; `unused_bytes` lie in pages of a file that no process wanted.
+    `cost_ns`: what the boot waited for it; `took_ns`: how long the card worked, which is more only if the CPU
+    did something meanwhile. `again_bytes` had been read before; `unused_bytes` lie in pages of a file that no process wanted.
     """
 
     index: int
     start_ns: int
     cost_ns: int
+    took_ns: int
     sector: int | None
     size_bytes: int
     write: bool
@@ -63,24 +65,33 @@ class Access:
 def accesses(evidence: Evidence) -> list[Access]:
     """All accesses in order of time. Their costs add up to the storage time of the boot."""
     cost_ns = waits_for_transfers(evidence.events, evidence.costs)
+    took_ns = transfers_ns(evidence.events, evidence.run.board)
     requests, used, read = _Requests(evidence), _Used(evidence), set[int]()
     commands = (e for e in evidence.events if isinstance(e, StorageCommand))
-    return [a for e in commands for a in _access(e, cost_ns.get(e.index, 0), requests, used, read)]
+    return [
+        a
+        for e in commands
+        for a in _access(e, (cost_ns.get(e.index, 0), took_ns[e.index]), requests, used, read)
+    ]
 
 
 def _access(
-    event: StorageCommand, cost_ns: int, requests: _Requests, used: _Used, read: set[int]
+    event: StorageCommand, times_ns: tuple[int, int], requests: _Requests, used: _Used, read: set[int]
 ) -> Iterator[Access]:
+    """The accesses of a command; `times_ns`: what the boot waited for it, and how long the card worked."""
+    cost_ns, took_ns = times_ns
     evidence = requests.evidence
     now = evidence.clock.before(event.index)
     who, path = requests.behind(event)
     if event.sector is None:
-        yield Access(event.index, now, cost_ns, None, event.size_bytes, event.write, REGISTERS, who, 0)
+        size = event.size_bytes
+        yield Access(event.index, now, cost_ns, took_ns, None, size, event.write, REGISTERS, who, 0)
         return
     sectors = max(1, -(-event.size_bytes // SECTOR_BYTES))
     left = event.size_bytes
     pieces = list(evidence.blocks.split(event.sector, sectors))
-    for piece, part_ns in _share(pieces, cost_ns):
+    shares = zip(pieces, _share(pieces, cost_ns), _share(pieces, took_ns), strict=True)
+    for piece, part_ns, took_part_ns in shares:
         again = unused = 0
         if not event.write:
             unused = used.unused_bytes(piece)
@@ -91,15 +102,16 @@ def _access(
         size = min(piece.sectors * SECTOR_BYTES, left)
         left -= size
         what = path if path and piece.name == "root file system" else piece.name
-        yield Access(event.index, now, part_ns, piece.sector, size, event.write, what, who, again, unused)
+        times_ns = part_ns, took_part_ns
+        yield Access(event.index, now, *times_ns, piece.sector, size, event.write, what, who, again, unused)
 
 
-def _share(pieces: list[Piece], cost_ns: int) -> Iterator[tuple[Piece, int]]:
+def _share(pieces: list[Piece], cost_ns: int) -> list[int]:
     """Splits a cost by sectors; the first piece takes the rounding remainder."""
     whole = sum(p.sectors for p in pieces) or 1
     parts = [cost_ns * p.sectors // whole for p in pieces]
     parts[0] += cost_ns - sum(parts)
-    return zip(pieces, parts, strict=True)
+    return parts
 
 
 def wanted_pages(evidence: Evidence) -> dict[str, set[int]]:

@@ -75,10 +75,15 @@ def all_judged() -> list[tuple[str, str, str]]:
 
 @cache
 def _judgements() -> dict[tuple[str, str, str], Judged]:
+    return judgements(FILE.read_text())
+
+
+def judgements(text: str) -> dict[tuple[str, str, str], Judged]:
+    """(table, row, measure) -> what a file like work.toml says. Raises UserError for a damaged one."""
     try:
         return {
             (table, *_parted(key)): Judged(Work(work), reason)
-            for table, entries in tomllib.loads(FILE.read_text()).items()
+            for table, entries in tomllib.loads(text).items()
             for key, (work, reason) in entries.items()
         }
     except (tomllib.TOMLDecodeError, ValueError) as error:

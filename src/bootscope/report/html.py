@@ -22,7 +22,7 @@ from bootscope.analysis.consumers import phase_at
 from bootscope.analysis.silences import silences_of_trace
 from bootscope.analysis.uncertainty import brief, uncertainty, words
 from bootscope.analysis.views import View
-from bootscope.boards.changed import clock_core_of
+from bootscope.boards.changed import clock_core_of, waits_for_devices
 from bootscope.boards.profile import Board
 from bootscope.core.text import error_words, seconds, size, span, visible
 from bootscope.export.text import plain
@@ -96,8 +96,11 @@ def _provenance(v: View) -> list[tuple[str, str]]:
 def _clock(board: Board) -> tuple[str, str]:
     """What advances the guest's clock, and the source of that."""
     core = clock_core_of(board)
-    if core:
-        return "guest's clock", f"passes with instructions and waits of core {core.name}: {core.title}"
+    took = f"instructions and waits of core {core.name}: {core.title}" if core else ""
+    if waits_for_devices(board):
+        took = f"{board.console} and {board.storage}, and with {took or f'{board.tick_ns} ns an instruction'}"
+    if took:
+        return "guest's clock", f"passes with {took}"
     return "instruction", f"{board.tick_ns} ns ({board.qemu.icount_shift.source})"
 
 
