@@ -46,7 +46,8 @@ class Access:
     """A command of the card, or the part of it that lies in one file or extent.
 
     `cost_ns`: what the boot waited for it; `took_ns`: how long the card worked, which is more only if the CPU
-    did something meanwhile. `again_bytes` had been read before; `unused_bytes` lie in pages of a file that no process wanted.
+    did something meanwhile. `again_bytes` had been read before; `unused_bytes` lie in pages of a file that no
+    process wanted.
     """
 
     index: int
