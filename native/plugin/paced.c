@@ -6,8 +6,6 @@
 
 #include "clock.h"
 #include "devices.h"
-#include "paced_card.h"
-#include "paced_serial.h"
 #include "qemu_api.h"
 #include "record.h"
 #include "run.h"
@@ -25,12 +23,9 @@ static void on_complete(struct bs_notifier *notifier, void *data)
 {
 	(void)notifier;
 	(void)data;
-	for (size_t i = 0; i < paced.watch->n_paced; i++) {
-		struct bs_paced *p = &paced.watch->paced[i];
-
-		if (p->what == BS_PACED_SERIAL ? !bs_paced_serial_start(p) : !bs_paced_card_start(p))
+	for (size_t i = 0; i < paced.watch->n_paced; i++)
+		if (!paced.watch->paced[i].start(&paced.watch->paced[i]))
 			_exit(1);
-	}
 }
 
 bool bs_paced_init(struct bs_watch *w)

@@ -51,7 +51,7 @@ static const struct {
 	{"output", bs_watch_add_output},
 	{"outputs", bs_watch_add_outputs},
 
-	{"paced-serial", bs_watch_add_paced_serial},
+	{"paced-port", bs_watch_add_paced_port},
 	{"paced-card", bs_watch_add_paced_card},
 
 	{"hook", bs_watch_add_hook},

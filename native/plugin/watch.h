@@ -57,17 +57,16 @@ struct bs_io {
 	bool disk;
 };
 
-enum bs_paced_kind { BS_PACED_SERIAL, BS_PACED_CARD };
-
 /* A device that takes its time: watch_paced.h. */
 struct bs_paced {
-	enum bs_paced_kind what;
+	bool (*start)(const struct bs_paced *p);
 	const struct bs_io *io;
 	/* a serial port */
 	uint32_t register_bytes, clock_hz, queue_bytes;
 	int64_t byte_ns;
 	/* a card's controller */
-	uint64_t command_at, command_bits, size_at, state_at, data_at, bytes_per_s;
+	bool mixes;
+	uint64_t bytes_per_s;
 	int64_t latency_ns;
 };
 

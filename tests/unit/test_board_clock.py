@@ -18,9 +18,9 @@ DEVICES = {1: "uart0", 2: "mmc0", 3: "pio"}
 def test_serial_port_and_card_take_their_time() -> None:
     board = load_board(CLOCK)
     serial, card = board_clock.lines(board, DEVICES)
-    # A byte at 115,200 baud takes 86.8 us; the card's command, size, state and data registers follow.
-    assert serial == "paced-serial 1 4 24000000 16 86805"
-    assert card == "paced-card 2 24 0x80000200 20 56 256 500000 11300000"
+    # A byte at 115,200 baud takes 86.8 us.
+    assert serial == "paced-port 16550 1 4 24000000 16 86805"
+    assert card == "paced-card sunxi-mmc 2 500000 11300000"
     faster = load_board(f"{CLOCK}:card=2x")
     assert board_clock.lines(faster, DEVICES)[1].endswith(" 250000 22600000")
 

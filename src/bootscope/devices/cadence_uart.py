@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.devices.model import CardClass, ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE, NumberedPort
 
+_QUEUE_BYTES = 64
+"""What the transmitter's queue holds."""
 _SLOWEST, _LEAST, _MOST = 65535, 4, 255
 """The maximum of the generator's divisor, and the minimum and maximum of the divisor after it."""
 
@@ -23,6 +25,9 @@ class CadenceUart(NumberedPort, frozen=True, tag="cadence-uart", tag_field="kind
 
     def decoder(self, name: str, medium_bytes: int) -> CadenceUartDecoder:
         return CadenceUartDecoder(name, self)
+
+    def paced_line(self, number: int, _medium: CardClass) -> str:
+        return self.paced("cadence", number, _QUEUE_BYTES)
 
     def byte_ns(self, divisor: int) -> int:
         """How long a byte is on the line if the clock is divided by `divisor`, both divisors in one."""

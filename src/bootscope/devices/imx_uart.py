@@ -10,13 +10,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
-from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.devices.model import CardClass, ConsoleByte, DeviceEvent
 from bootscope.devices.serial import BITS_PER_BYTE, NumberedPort
 
 _SAMPLES = 16
 """Samples of a bit."""
 _DIVIDERS = (6, 5, 4, 3, 2, 1, 7)
 """The clock's divisor, by the value of the field RFDIV."""
+_QUEUE_BYTES = 32
+"""What the transmitter's queue holds."""
 _MOST = 1 << 16
 """The maximum of each of the two numbers whose ratio multiplies the clock."""
 
@@ -33,6 +35,9 @@ class ImxUart(NumberedPort, frozen=True, tag="imx-uart", tag_field="kind"):
 
     def decoder(self, name: str, medium_bytes: int) -> ImxUartDecoder:
         return ImxUartDecoder(name, self)
+
+    def paced_line(self, number: int, _medium: CardClass) -> str:
+        return self.paced("imx", number, _QUEUE_BYTES)
 
     def byte_ns(self, divided_by: int, ratio: Fraction) -> int:
         """How long a byte is on the line: the clock is divided, and multiplied by `ratio`."""

@@ -82,6 +82,11 @@ class CardClass(Setting, frozen=True):
     bandwidth_bytes_per_s: Sourced
     command_latency_ns: Sourced
 
+    @property
+    def timing(self) -> str:
+        """Both numbers, for the plugin."""
+        return f"{self.command_latency_ns.value} {self.bandwidth_bytes_per_s.value}"
+
     def cost_ns(self, size_bytes: int) -> int:
         """latency + bytes / bandwidth, rounded down to a nanosecond."""
         transfer = size_bytes * 1_000_000_000 // self.bandwidth_bytes_per_s.value

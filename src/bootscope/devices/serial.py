@@ -29,6 +29,12 @@ class NumberedPort(Setting, frozen=True):
     fifo_bytes: Sourced
     default_baud: Sourced
 
+    def paced(self, kind: str, number: int, queue_bytes: int) -> str:
+        """The plugin's line for a port of this kind that takes its time, with registers of four bytes and a
+        queue of so many."""
+        byte_ns = BITS_PER_BYTE * 1_000_000_000 // self.default_baud.value
+        return f"paced-port {kind} {number} 4 {self.clock_hz.value} {queue_bytes} {byte_ns}"
+
     def above_zero(self) -> dict[str, int]:
         keys = ("clock_hz", "fifo_bytes", "default_baud")
         return {f"{key}.value": getattr(self, key).value for key in keys}

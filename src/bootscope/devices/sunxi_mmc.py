@@ -17,9 +17,6 @@ from bootscope.devices.model import (
     in_option,
 )
 
-_BYTE_COUNT, _COMMAND, _ARGUMENT, _STATE, _FIFO = 0x14, 0x18, 0x1C, 0x38, 0x100
-_START, _DATA, _WRITE = 1 << 31, 1 << 9, 1 << 10
-
 
 class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     """The controller, with an SD card in it."""
@@ -39,11 +36,7 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
         return medium.cost_ns(size_bytes)
 
     def paced_line(self, number: int, medium: CardClass) -> str:
-        latency_ns, rate = medium.command_latency_ns.value, medium.bandwidth_bytes_per_s.value
-        begins = _START | _DATA
-        return (
-            f"paced-card {number} {_COMMAND} {begins:#x} {_BYTE_COUNT} {_STATE} {_FIFO} {latency_ns} {rate}"
-        )
+        return f"paced-card sunxi-mmc {number} {medium.timing}"
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         return ("-drive", f"file={in_option(media.card)},format={media.card_format},if=sd,{media.writes}")
@@ -55,17 +48,20 @@ class SunxiMmcDecoder:
     `byte_addressed` cards take byte addresses, others sectors.
     """
 
+    _BYTE_COUNT, _COMMAND, _ARGUMENT = 0x14, 0x18, 0x1C
+    _START, _DATA, _WRITE = 1 << 31, 1 << 9, 1 << 10
+
     def __init__(self, name: str, byte_addressed: bool) -> None:
         self._name, self._byte_addressed = name, byte_addressed
         self._bytes = self._argument = 0
         self._after_app_command = False
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
-        if offset == _BYTE_COUNT:
+        if offset == self._BYTE_COUNT:
             self._bytes = value
-        elif offset == _ARGUMENT:
+        elif offset == self._ARGUMENT:
             self._argument = value
-        elif offset == _COMMAND and value & _START:
+        elif offset == self._COMMAND and value & self._START:
             return self._command(index, value)
         return None
 
@@ -75,6 +71,6 @@ class SunxiMmcDecoder:
         if opcode in sd_card.SECTOR_OPCODES and not self._after_app_command:
             sector = self._argument // SECTOR_BYTES if self._byte_addressed else self._argument
         self._after_app_command = opcode == sd_card.APP_COMMAND
-        if not value & _DATA:
+        if not value & self._DATA:
             return None
-        return StorageCommand(index, self._name, opcode, sector, self._bytes, bool(value & _WRITE))
+        return StorageCommand(index, self._name, opcode, sector, self._bytes, bool(value & self._WRITE))

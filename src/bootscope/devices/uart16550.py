@@ -43,7 +43,7 @@ class Uart16550(Setting, frozen=True, omit_defaults=True, tag="uart16550", tag_f
     def paced_line(self, number: int, _medium: CardClass) -> str:
         byte_ns = BITS_PER_BYTE * 1_000_000_000 // self.default_baud.value
         clock_hz, queue_bytes = self.clock_hz.value, self.fifo_bytes.value
-        return f"paced-serial {number} {self.register_bytes} {clock_hz} {queue_bytes} {byte_ns}"
+        return f"paced-port 16550 {number} {self.register_bytes} {clock_hz} {queue_bytes} {byte_ns}"
 
     def at_rate(self, baud: int) -> tuple[int, int]:
         clock_hz, sixteen = self.clock_hz.value, 16 * baud

@@ -9,7 +9,7 @@ Digital Host Controller".
 from __future__ import annotations
 
 from bootscope.devices import sd_card
-from bootscope.devices.model import DeviceEvent, Media, in_option
+from bootscope.devices.model import CardClass, DeviceEvent, Media, in_option
 from bootscope.devices.sdhci_pci import SdhciDecoder, SdhciPci
 
 
@@ -20,6 +20,9 @@ class Usdhc(SdhciPci, frozen=True, tag="usdhc", tag_field="kind"):
 
     def decoder(self, name: str, medium_bytes: int) -> UsdhcDecoder:
         return UsdhcDecoder(name, sd_card.byte_addressed(medium_bytes))
+
+    def paced_line(self, number: int, medium: CardClass) -> str:
+        return f"paced-card usdhc {number} {medium.timing}"
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         card = f"format={media.card_format},file={in_option(media.card)},{media.writes}"
