@@ -5,7 +5,9 @@
 #include "held_line.h"
 #include "paced.h"
 
-#define AGAIN_NS 20000 /* who was told that there is no room, and asks again within this time, does nothing else */
+/* Who was told to wait, and asks again within this time without storing anything in between, does nothing else. */
+#define AGAIN_NS 20000
+#define NEVER_NS (-AGAIN_NS)
 
 static struct {
 	struct bs_front front;
@@ -16,8 +18,8 @@ static struct {
 	int64_t leaves_ns[BS_MAX_QUEUE]; /* ring: when each byte is off the line */
 	uint32_t at, held;		 /* where the oldest is, and how many there are */
 	int64_t sent_ns;		 /* when the last one is */
-	int64_t asked_ns;		 /* when it was last asked in vain */
-} port = {.asked_ns = -AGAIN_NS};
+	int64_t asked_ns;		 /* when it was last asked, and was not ready for all */
+} port = {.asked_ns = NEVER_NS};
 
 void bs_port_takes(int64_t byte_ns)
 {
@@ -60,6 +62,7 @@ void bs_port_put(void)
 static void write_port(struct bs_front *f, uint64_t offset, uint64_t value, unsigned int bytes)
 {
 	bs_held_enter(&port.line);
+	port.asked_ns = NEVER_NS;
 	port.kind->stored(offset, value);
 	bs_front_write(f, offset, value, bytes);
 	port.line.until_ns = port.kind->full_until();
@@ -79,7 +82,7 @@ static uint64_t said(uint64_t value, const struct bs_port_flag *flags, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (now_ns >= flags[i].until_ns)
 			continue;
-		port.asked_ns = now_ns;
+		port.asked_ns = now_ns; /* in vain, perhaps */
 		value = flags[i].set ? value | flags[i].bits : value & ~flags[i].bits;
 	}
 	return value;
