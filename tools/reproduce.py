@@ -58,14 +58,20 @@ counted separately. No published figure is used twice.
 """
 
 WORK = """\
-A comparison shows how true the emulated board is only if both sides measure the same work. A reader who knew
-the documents and the definitions of the tables, but none of the results, judged that for every time. The work
-is **the same** if the document says what was changed, how much of it there was, and between which events the
-time was taken, and the table changes the same thing in the same software, of any version, on a core modelled
-on the published one. It is that of **another program or device** if one that determines the difference was
-replaced, or if the published core is not modelled. It is **not described** if the document leaves out what
-determines the difference: the content of a script, which options were removed, how many lines were printed.
-If the document's own figures split a difference, a part determines it if it is at least a quarter of it.
+A comparison shows how true the emulated board is only if both sides measure the same work. A reader of the
+documents and of the tables' definitions judged this for every time, without seeing the results (what differs
+in the two compression tables of 2024 told some of theirs).
+
+- **The same**: the document says what was changed, how much of it there was, and between which events the
+  time was taken. The table changes the same thing in the same software, of any version, on a core modelled on
+  the published one.
+- **Done by another program or device**: one that determines the difference was replaced, or the published
+  core is not modelled.
+- **Not described by the document**: it leaves out what determines the difference, such as the content of a
+  script, which options were removed, or how many lines were printed.
+
+If a document's own figures split a difference, a part determines it if it is at least a quarter of it. A
+printed amount that ours does not match, such as the size of an image, is no reason by itself.
 """
 
 
@@ -90,14 +96,14 @@ def _lines() -> Iterator[str]:
         "",
         f"Of the times that agree, {noise} do so only because both are within the published noise.",
     )
-    yield from ("", WORK, "| times of | agree |", "|---|---:|")
+    yield from ("", WORK, "| the work is | times that agree |", "|---|---:|")
     for work, tally in words.tallied_by_work((t, pair) for t in known for pair in _pairs(t)).items():
         yield f"| {work.words} | {tally.words} |"
     fitted, other = words.fitted_apart((t, pair) for t in known for pair in _pairs(t))
     yield from (
         "",
-        f"Of those of the same work, {fitted.compared} are in columns to which a figure of a core was fitted "
-        f"(docs/accuracy.md); of the others, {other.words} agree.",
+        f"Of those whose work is the same, {fitted.compared} are in columns to which a figure of a core was "
+        f"fitted (docs/accuracy.md); of the others, {other.words} agree.",
     )
     for t in known:
         yield from _table(t, result(t.id))
@@ -122,7 +128,7 @@ def _table(t: Table, found: Result | None) -> Iterator[str]:
     yield from (f"- {name}, {key}: {_alone(figure)}" for name, key, figure in alone)
     if found:
         told = words.not_the_same(t, pairs(t, found))
-        yield from (f"- Not the same work: {_text(text)}" for text in told)
+        yield from (f"- Not comparable work: {_text(text)}" for text in told)
     yield from (f"- Left out: {_text(text)}" for text in t.left_out)
     if not found:
         yield from ("", "Not run yet.")

@@ -66,19 +66,22 @@ bool bs_core_clock_used(const struct bs_watch *w)
 bool bs_core_clock_start(const struct bs_watch *w)
 {
 	const struct bs_price *price = &w->timing.price;
+	const char *what = w->n_paced ? "the clock of a board" : "the clock of a core";
+	const char *otherwise = w->n_paced ? "without guest-clock=board" : "without guest-clock=core";
 
 	if (!bs_core_clock_used(w))
 		return true;
 	if (!qemu_clock_deadline_ns_all || !qemu_get_cpu) {
-		fputs("bootscope plugin: this QEMU does not tell when its next timer is due, which the clock of a "
-		      "core needs; record without guest-clock=core, or with QEMU 10.0\n",
-		      stderr);
+		fprintf(stderr,
+			"bootscope plugin: this QEMU does not tell when its next timer is due, which %s needs; record "
+			"%s, or with QEMU 10.0\n",
+			what, otherwise);
 		return false;
 	}
 	core.insn_ps = price->used ? price->instruction_ps : (int64_t)w->tick_ns * PS;
 	core.waited_ps = bs_timing_waited_ps();
 	bs_clock_of_core(core.insn_ps, core.waited_ps);
-	return bs_qemu_clock_replace("the clock of a core", "without guest-clock=core", read_clock, on_interrupt);
+	return bs_qemu_clock_replace(what, otherwise, read_clock, on_interrupt);
 }
 
 static uint64_t *check(void)

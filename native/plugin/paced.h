@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Devices that take their time: in the guest's own clock, so that what the board does meanwhile goes on.
+ * Devices that take as long as those of the board, in the guest's own clock, so that other work goes on meanwhile.
  *
- * QEMU's devices are done at once. Here a device is done when that of the board would be. A program that asks it
- * until then waits: the clock goes on to that time. One that sleeps until the interrupt sleeps: the interrupt
- * comes then (held_line.h).
+ * QEMU's devices are done at once. A program that polls such a device waits: the clock moves on to when the device
+ * of the board is done. A program that sleeps until the interrupt sleeps: the interrupt comes then (held_irq.h).
  */
 #ifndef BOOTSCOPE_PACED_H
 #define BOOTSCOPE_PACED_H

@@ -4,19 +4,19 @@
 #define SAMPLES 16 /* of a bit */
 #define PER_S 1000000000
 
-enum reg { DATA = 0, INTERRUPT = 1, QUEUE = 2, LINE = 3, MODEM = 4, STATUS = 5 };
+enum reg { DATA = 0, INTERRUPT = 1, FIFO = 2, LINE = 3, MODEM = 4, STATUS = 5 };
 
 #define LATCH 0x80	  /* of LINE: the first two registers hold the divisor */
 #define LOOPBACK 0x10	  /* of MODEM */
-#define ROOM 0x20	  /* of STATUS: the queue is empty */
+#define ROOM 0x20	  /* of STATUS: the FIFO is empty */
 #define ALL_SENT 0x40	  /* ... and the line too */
-#define NO_INTERRUPT 0x01 /* of QUEUE, when read */
-#define QUEUES 0x01	  /* of QUEUE, when stored */
-#define SAYS_QUEUES 0xc0
+#define NO_INTERRUPT 0x01 /* of FIFO, when read */
+#define FIFO_ON 0x01	  /* of FIFO, when stored */
+#define SAYS_FIFO 0xc0
 
 static struct {
 	const struct bs_paced *watch;
-	uint8_t control, modem, queue, divisor[2];
+	uint8_t control, modem, fifo, divisor[2];
 } port;
 
 static void take_divisor(size_t half, uint64_t value)
@@ -35,8 +35,8 @@ static void stored(uint64_t offset, uint64_t value)
 		port.control = (uint8_t)value;
 	else if (reg == MODEM)
 		port.modem = (uint8_t)value;
-	else if (reg == QUEUE)
-		port.queue = (uint8_t)value;
+	else if (reg == FIFO)
+		port.fifo = (uint8_t)value;
 	else if (reg <= INTERRUPT && port.control & LATCH)
 		take_divisor(reg, value);
 	else if (reg == DATA && !(port.modem & LOOPBACK))
@@ -59,8 +59,8 @@ static size_t flags(uint64_t offset, struct bs_port_flag found[BS_MAX_FLAGS])
 
 static bool hides(uint64_t offset, uint64_t *value)
 {
-	*value = NO_INTERRUPT | (port.queue & QUEUES ? SAYS_QUEUES : 0);
-	return offset / port.watch->register_bytes == QUEUE;
+	*value = NO_INTERRUPT | (port.fifo & FIFO_ON ? SAYS_FIFO : 0);
+	return offset / port.watch->register_bytes == FIFO;
 }
 
 bool bs_paced_16550_start(const struct bs_paced *p)

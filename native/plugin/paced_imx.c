@@ -6,7 +6,7 @@
 
 enum reg {
 	DATA = 0x40,
-	QUEUE = 0x90,
+	FIFO = 0x90,
 	STATUS_1 = 0x94,
 	STATUS_2 = 0x98,
 	NUMERATOR = 0xa4,
@@ -14,23 +14,23 @@ enum reg {
 	TEST = 0xb4,
 };
 
-#define READY (1 << 13)	 /* of STATUS_1: fewer bytes than the level in QUEUE wait */
+#define READY (1 << 13)	 /* of STATUS_1: fewer bytes than the level in FIFO wait */
 #define EMPTY (1 << 14)	 /* of STATUS_2 */
 #define ALL_SENT (1 << 3)
 #define IS_EMPTY (1 << 6) /* of TEST */
 #define IS_FULL (1 << 4)
 #define LOOPBACK (1 << 12)
 
-static const uint64_t dividers[8] = {6, 5, 4, 3, 2, 1, 7, 7}; /* of the clock, by a field of QUEUE */
+static const uint64_t dividers[8] = {6, 5, 4, 3, 2, 1, 7, 7}; /* of the clock, by a field of FIFO */
 
 static struct {
 	const struct bs_paced *watch;
-	uint64_t queue, numerator, test;
-} port = {.queue = 0x801};
+	uint64_t fifo, numerator, test;
+} port = {.fifo = 0x801};
 
 static uint32_t level(void)
 {
-	uint32_t bytes = port.queue >> 10 & 0x3f;
+	uint32_t bytes = port.fifo >> 10 & 0x3f;
 
 	return bytes ? bytes : 1;
 }
@@ -38,7 +38,7 @@ static uint32_t level(void)
 /* Both numbers take effect with this store. */
 static void take_ratio(uint64_t denominator)
 {
-	uint64_t divided_by = dividers[port.queue >> 7 & 7];
+	uint64_t divided_by = dividers[port.fifo >> 7 & 7];
 
 	bs_port_takes((int64_t)((__int128)BS_PORT_BITS * SAMPLES * divided_by * PER_S * (denominator + 1) /
 				((__int128)port.watch->clock_hz * (port.numerator + 1))));
@@ -48,8 +48,8 @@ static void stored(uint64_t offset, uint64_t value)
 {
 	if (offset == TEST)
 		port.test = value;
-	else if (offset == QUEUE)
-		port.queue = value;
+	else if (offset == FIFO)
+		port.fifo = value;
 	else if (offset == NUMERATOR)
 		port.numerator = value & 0xffff;
 	else if (offset == DENOMINATOR)

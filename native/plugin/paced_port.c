@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "paced_port.h"
 
-#include "front.h"
-#include "held_line.h"
+#include "mmio_proxy.h"
+#include "held_irq.h"
 #include "paced.h"
 
 /* Who was told to wait, and asks again within this time without storing anything in between, does nothing else. */
@@ -10,12 +10,12 @@
 #define NEVER_NS (-AGAIN_NS)
 
 static struct {
-	struct bs_front front;
-	struct bs_held_line line;
+	struct bs_proxy proxy;
+	struct bs_held_irq line;
 	const struct bs_paced *watch;
 	const struct bs_port_kind *kind;
 	int64_t byte_ns;
-	int64_t leaves_ns[BS_MAX_QUEUE]; /* ring: when each byte is off the line */
+	int64_t leaves_ns[BS_MAX_FIFO]; /* ring: when each byte is off the line */
 	uint32_t at, held;		 /* where the oldest is, and how many there are */
 	int64_t sent_ns;		 /* when the last one is */
 	int64_t asked_ns;		 /* when it was last asked, and was not ready for all */
@@ -33,7 +33,7 @@ int64_t bs_port_sent_ns(void)
 
 int64_t bs_port_room_ns(void)
 {
-	return port.held == port.watch->queue_bytes ? port.leaves_ns[port.at] : 0;
+	return port.held == port.watch->fifo_bytes ? port.leaves_ns[port.at] : 0;
 }
 
 int64_t bs_port_fewer_ns(uint32_t bytes)
@@ -41,13 +41,13 @@ int64_t bs_port_fewer_ns(uint32_t bytes)
 	if (port.held < bytes)
 		return 0;
 	/* A byte waits no longer when the line takes it, which is when the one before it is off. */
-	uint32_t place = (port.at + port.held - bytes) % port.watch->queue_bytes;
+	uint32_t place = (port.at + port.held - bytes) % port.watch->fifo_bytes;
 	return port.leaves_ns[place] - port.byte_ns;
 }
 
 void bs_port_put(void)
 {
-	uint32_t depth = port.watch->queue_bytes;
+	uint32_t depth = port.watch->fifo_bytes;
 	int64_t now_ns = bs_paced_now();
 
 	if (port.held == depth) {
@@ -59,17 +59,17 @@ void bs_port_put(void)
 	port.leaves_ns[(port.at + port.held++) % depth] = port.sent_ns;
 }
 
-static void write_port(struct bs_front *f, uint64_t offset, uint64_t value, unsigned int bytes)
+static void write_port(struct bs_proxy *f, uint64_t offset, uint64_t value, unsigned int bytes)
 {
 	bs_held_enter(&port.line);
 	port.asked_ns = NEVER_NS;
 	port.kind->stored(offset, value);
-	bs_front_write(f, offset, value, bytes);
+	bs_proxy_write(f, offset, value, bytes);
 	port.line.until_ns = port.kind->full_until();
 	bs_held_leave(&port.line, bs_paced_now());
 }
 
-/* What a register says of the queue; a loop that asks is over when one of the flags is. */
+/* What a register says; a loop that polls it ends when the first of the flags changes. */
 static uint64_t said(uint64_t value, const struct bs_port_flag *flags, size_t n)
 {
 	int64_t now_ns = bs_paced_now(), first_ns = INT64_MAX;
@@ -88,28 +88,28 @@ static uint64_t said(uint64_t value, const struct bs_port_flag *flags, size_t n)
 	return value;
 }
 
-static uint64_t read_port(struct bs_front *f, uint64_t offset, unsigned int bytes)
+static uint64_t read_port(struct bs_proxy *f, uint64_t offset, unsigned int bytes)
 {
 	struct bs_port_flag flags[BS_MAX_FLAGS];
 	uint64_t value;
 
-	/* QEMU's port would say that there is room, and forget that it wanted to. */
+	/* QEMU's port would report the interrupt that is still held back, and clear it. */
 	if (port.kind->hides && port.line.high && !port.line.told && port.kind->hides(offset, &value) &&
 	    bs_paced_now() < port.line.until_ns)
 		return value;
 	bs_held_enter(&port.line);
-	value = said(bs_front_read(f, offset, bytes), flags, port.kind->flags(offset, flags));
+	value = said(bs_proxy_read(f, offset, bytes), flags, port.kind->flags(offset, flags));
 	bs_held_leave(&port.line, bs_paced_now());
 	return value;
 }
 
-static const struct bs_front_does does = {read_port, write_port};
+static const struct bs_proxy_ops does = {read_port, write_port};
 
 bool bs_paced_port_start(const struct bs_paced *p, const struct bs_port_kind *kind)
 {
 	port.watch = p;
 	port.kind = kind;
 	port.byte_ns = p->byte_ns;
-	return bs_front_put(&port.front, &does, p->io->start, p->io->end - p->io->start) &&
-	       bs_held_take(&port.line, port.front.device);
+	return bs_proxy_add(&port.proxy, &does, p->io->start, p->io->end - p->io->start) &&
+	       bs_held_take(&port.line, port.proxy.device);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A serial port whose bytes take as long as the line does. What it says of its queue is what a port of the board
- * would, and its interrupt for room in the queue comes when there is room.
+ * A serial port whose bytes take as long as on the line. Its status registers say what those of the board would, and
+ * its transmit interrupt comes when the FIFO has room.
  *
- * A loop that asks again and again whether there is room is not run through: its second question is answered when
- * there is.
+ * A loop that polls for room is cut short: when it asks for the second time, the clock moves on to when there is
+ * room. Running it through would take as long, and cost host time.
  */
 #ifndef BOOTSCOPE_PACED_PORT_H
 #define BOOTSCOPE_PACED_PORT_H
@@ -18,7 +18,7 @@
 #define BS_PORT_BITS 10 /* of a byte on the line */
 #define BS_MAX_FLAGS 2
 
-/* Bits of a register that say something else until then: they are cleared, or `set`. */
+/* Bits of a status register that are cleared, or `set`, until then. */
 struct bs_port_flag {
 	uint64_t bits;
 	bool set;
@@ -29,7 +29,7 @@ struct bs_port_flag {
 struct bs_port_kind {
 	/* The guest has stored to a register. */
 	void (*stored)(uint64_t offset, uint64_t value);
-	/* What the register says of the queue; returns how many flags it has. */
+	/* The bits of a register that depend on the FIFO; returns how many flags were filled in. */
 	size_t (*flags)(uint64_t offset, struct bs_port_flag flags[BS_MAX_FLAGS]);
 	/* Until when there is no room, for the interrupt. */
 	int64_t (*full_until)(void);
@@ -40,7 +40,7 @@ struct bs_port_kind {
 /* Once the machine is complete. False, with a reason on stderr, when it cannot be done. */
 bool bs_paced_port_start(const struct bs_paced *p, const struct bs_port_kind *kind);
 
-/* For kinds: a byte is put into the queue; how long one takes from now on. */
+/* For kinds: a byte is put into the FIFO; how long one takes from now on. */
 void bs_port_put(void);
 void bs_port_takes(int64_t byte_ns);
 

@@ -45,7 +45,7 @@
 #define BS_MAX_FIELDS 3
 #define BS_MAX_WINDOWS 4
 #define BS_MAX_PACED 2
-#define BS_MAX_QUEUE 4096
+#define BS_MAX_FIFO 4096
 
 struct bs_range {
 	uint64_t start, end;
@@ -62,10 +62,10 @@ struct bs_paced {
 	bool (*start)(const struct bs_paced *p);
 	const struct bs_io *io;
 	/* a serial port */
-	uint32_t register_bytes, clock_hz, queue_bytes;
+	uint32_t register_bytes, clock_hz, fifo_bytes;
 	int64_t byte_ns;
 	/* a card's controller */
-	bool mixes;
+	bool has_mix_ctrl;
 	uint64_t bytes_per_s;
 	int64_t latency_ns;
 };

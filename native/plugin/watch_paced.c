@@ -10,7 +10,7 @@
 struct kind {
 	const char *name;
 	bool (*start)(const struct bs_paced *p);
-	bool mixes;
+	bool has_mix_ctrl;
 };
 
 static const struct kind ports[] = {
@@ -39,7 +39,7 @@ static struct bs_paced *next(struct bs_watch *w, const struct kind *kinds, const
 	for (size_t i = 0; kinds->name && i < w->n_io && w->n_paced < BS_MAX_PACED; i++)
 		if (w->io[i].id == id) {
 			w->paced[w->n_paced] =
-				(struct bs_paced){.start = kinds->start, .mixes = kinds->mixes, .io = &w->io[i]};
+				(struct bs_paced){.start = kinds->start, .has_mix_ctrl = kinds->has_mix_ctrl, .io = &w->io[i]};
 			return &w->paced[w->n_paced++];
 		}
 	return NULL;
@@ -52,11 +52,11 @@ bool bs_watch_add_paced_port(struct bs_watch *w, const struct bs_line *l)
 	if (l->n != 7 || !bs_numbers(l, 2, 5, v))
 		return false;
 	struct bs_paced *p = next(w, ports, l->word[1], v[0]);
-	if (!p || !v[1] || v[1] > 8 || !v[2] || v[2] > UINT32_MAX || !v[3] || v[3] > BS_MAX_QUEUE || v[4] > MOST_NS)
+	if (!p || !v[1] || v[1] > 8 || !v[2] || v[2] > UINT32_MAX || !v[3] || v[3] > BS_MAX_FIFO || v[4] > MOST_NS)
 		return false;
 	p->register_bytes = (uint32_t)v[1];
 	p->clock_hz = (uint32_t)v[2];
-	p->queue_bytes = (uint32_t)v[3];
+	p->fifo_bytes = (uint32_t)v[3];
 	p->byte_ns = (int64_t)v[4];
 	return true;
 }

@@ -3,7 +3,7 @@
  * The lines of the watch file for devices that take their time (paced.h); each function returns false for a line
  * that is not understood.
  *
- *   paced-port KIND ID REGISTER_BYTES CLOCK_HZ QUEUE_BYTES BYTE_NS  device ID is a serial port: 16550, imx, cadence;
+ *   paced-port KIND ID REGISTER_BYTES CLOCK_HZ FIFO_BYTES BYTE_NS  device ID is a serial port: 16550, imx, cadence;
  *                                          a byte takes BYTE_NS until a rate is set
  *   paced-card KIND ID LATENCY_NS BYTES_PER_S  device ID is a card's controller: sunxi-mmc, sdhci, usdhc
  */

@@ -12,7 +12,7 @@ from bootscope.capture.stream import Idle, Record, Sample, Waited
 from bootscope.devices.model import StorageCommand
 from bootscope.timeline.build import events_of
 from bootscope.timeline.costs import BoardClock, Cost, transfers_ns, waits_for_transfers
-from bootscope.timeline.in_clock import parted
+from bootscope.timeline.in_clock import split_waits
 
 from .builders import POWER_ON_NS, board, card_read, run_info
 
@@ -29,7 +29,7 @@ def number_of(run: RunInfo, device: str) -> int:
 
 def costs_of(records: list[Record]) -> tuple[list[Record], list[Cost]]:
     run = made()
-    return parted(records, events_of(records, run), run)
+    return split_waits(records, events_of(records, run), run)
 
 
 def test_a_wait_is_a_cost_and_no_time_of_the_cpu() -> None:

@@ -54,7 +54,7 @@ def test_times_are_counted_by_class() -> None:
 def test_what_is_not_the_same_is_said_with_its_rows() -> None:
     t = table("uboot-image")
     (told,) = not_the_same(t, pairs(t, Result(t.id, "", "", {}, {})))
-    assert told.startswith("cached, ") and "work that the document does not describe (000:449" in told
+    assert told.startswith("cached, ") and "the work is not described by the document (000:449" in told
 
 
 @pytest.mark.parametrize(

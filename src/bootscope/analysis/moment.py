@@ -44,8 +44,10 @@ def moment(evidence: Evidence, asked: str, option: str = "--at") -> Moment:
     if not 0 <= board_ns <= evidence.clock.before(last):
         end = seconds(evidence.clock.before(last), 9)
         raise UserError(f"{option} {asked}: the boot was recorded from 0 to {end} s of board time")
-    if waits_for_devices(evidence.run.board):
-        return Moment(board_ns, max(0, board_ns - evidence.run.board.power_on_ns.value), "", True)
+    virtual_ns = board_ns - evidence.run.board.power_on_ns.value
+    if waits_for_devices(evidence.run.board) and virtual_ns >= 0:
+        # Such a boot's clock is that of the board.
+        return Moment(board_ns, virtual_ns, "", True)
     index = evidence.index_at(board_ns)
     if evidence.clock.before(index) == board_ns:
         return Moment(board_ns, records[index].time_ns, "", True)

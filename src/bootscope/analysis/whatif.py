@@ -101,6 +101,8 @@ def predict(
     now = evidence.timeline.total_ns
     saved = min(now, saved_ns(evidence, plan))
     assumptions = [*plan.assumptions, "everything else takes as long as before"]
+    if waits_for_devices(evidence.run.board):
+        assumptions.append("no other wait was hidden behind what is saved")
     return Prediction(evidence.run.until, now, now - saved, tuple(dict.fromkeys(assumptions)))
 
 

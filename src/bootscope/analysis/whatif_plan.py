@@ -239,8 +239,8 @@ def _devices_saved(evidence: Evidence, plan: Plan, gone: Gone) -> int:
 
 
 def _waits_saved(evidence: Evidence, events: Iterable[DeviceEvent]) -> int:
-    """The same for a boot whose clock passed with the devices' time: it waited for them no longer than
-    recorded, and reading the kernel is among what its loader did."""
+    """The same for a boot whose clock contains the devices' time. No more can be saved than it waited for
+    them; the time to read the kernel is counted with the loader's work."""
     every, board = evidence.events, evidence.run.board
     before, after = (sum(ns for _, ns in costs_ns(evidence.records, e, board)) for e in (every, events))
     return min(max(0, before - after), sum(cost.ns for cost in evidence.costs))

@@ -210,7 +210,7 @@ def show(out: Console, t: Table, found: Result) -> None:
     for text in (t.why, *(f"{m.title}: {m.why}" for m in t.measures.values() if m.why)):
         out.print(Text(f"why they may differ: {words.one_line(text)}"))
     for text in words.not_the_same(t, judged):
-        out.print(Text(f"not the same work: {text}"))
+        out.print(Text(f"not comparable work: {text}"))
     for text in t.left_out:
         out.print(Text(f"left out: {words.one_line(text)}", "dim"))
     runs = ", ".join(f"{name} {row.run_id}" for name, row in found.rows.items() if row.run_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a published comparison is of the same work as ours: judged from the documents, never from results.
+"""Whether a published comparison measures the same work as ours: judged from the documents, not from results.
 
 The rule, in this order; the last one that applies counts:
 
@@ -12,7 +12,8 @@ The rule, in this order; the last one that applies counts:
 4. `unknown`: the document does not say what determines the difference, such as the content of a script, which
    options were removed, or how many lines were printed. So nobody can repeat the work.
 
-If a document's own figures split a difference, a part determines it if it is at least a quarter of it.
+If a document's own figures split a difference, a part determines it if it is at least a quarter of it. A
+printed amount that ours does not match is no reason by itself.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ class Work(StrEnum):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """What it is, after `the work is`."""
         return _WORDS[self]
 
 
 _WORDS = {
-    Work.SAME: "the same work",
-    Work.VERSION: "another version of what is compared",
-    Work.REPLACED: "another program or device",
-    Work.UNKNOWN: "work that the document does not describe",
+    Work.SAME: "the same",
+    Work.VERSION: "done by a rewritten version",
+    Work.REPLACED: "done by another program or device",
+    Work.UNKNOWN: "not described by the document",
 }
 
 

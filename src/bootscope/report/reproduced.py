@@ -123,11 +123,11 @@ def tallied_by_work(found: Iterable[tuple[Table, Pair]]) -> dict[Work, Tally]:
 def fitted_apart(found: Iterable[tuple[Table, Pair]]) -> tuple[Tally, Tally]:
     """How many times of the same work agree: those in columns to which a figure of a core was fitted, which
     prove little, and the others."""
-    both = list(found)
-    fitted = [(table, pair) for table, pair in both if (table.id, pair.measure) in FITTED]
-    tallies = (tallied_by_work(part).get(Work.SAME, Tally()) for part in (both, fitted))
-    every, own = tallies
-    return own, Tally(every.compared - own.compared, every.agree - own.agree)
+    parts: dict[bool, list[tuple[Table, Pair]]] = {True: [], False: []}
+    for table, pair in found:
+        parts[(table.id, pair.measure) in FITTED].append((table, pair))
+    fitted, others = (tallied_by_work(parts[key]).get(Work.SAME, Tally()) for key in (True, False))
+    return fitted, others
 
 
 def not_the_same(table: Table, found: Iterable[Pair]) -> Iterator[str]:
@@ -138,7 +138,7 @@ def not_the_same(table: Table, found: Iterable[Pair]) -> Iterator[str]:
         if judged and judged.work is not Work.SAME and pair.compared is Compared.TIME:
             by_reason.setdefault(judged, []).append(f"{pair.row}, {table.measures[pair.measure].title}")
     for judged, whose in by_reason.items():
-        yield f"{'; '.join(dict.fromkeys(whose))}: {judged.work.words} ({judged.reason})"
+        yield f"{'; '.join(dict.fromkeys(whose))}: the work is {judged.work.words} ({judged.reason})"
 
 
 def score(table: Table, found: Result | None) -> dict[Compared, Tally]:

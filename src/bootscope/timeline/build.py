@@ -34,7 +34,7 @@ from bootscope.timeline import console, phases
 from bootscope.timeline.core_time import Timing, on_core
 from bootscope.timeline.costs import BoardClock, Cost, costs, waits_for_transfers
 from bootscope.timeline.cpu_time import at_cpu_speed
-from bootscope.timeline.in_clock import parted
+from bootscope.timeline.in_clock import split_waits
 from bootscope.timeline.model import Phase, Sleep, Timeline, Transfer
 
 Sparse = list[tuple[int, Record]]
@@ -107,7 +107,7 @@ def timeline_of(
     records = spread.records if spread else at_cpu_speed(records, run)
     events = events_of(records, run)
     if waits_for_devices(run.board):
-        records, found = parted(records, events, run)
+        records, found = split_waits(records, events, run)
     else:
         found = costs(records, events, run.board)
     clock = BoardClock(records, found, run.board.power_on_ns.value)

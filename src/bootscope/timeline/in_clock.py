@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What devices take, from a boot in which the guest's clock passed with it.
+"""What devices took in a boot whose clock already contains their time (guest-clock=board).
 
-There, nothing has to be added. The times are parted instead, into what the CPU did and what it waited for, so
-that such a boot looks like any other: its records get the times that they would have without waits, and each
-wait is a cost. A cost is
+Nothing is added to such a boot. Its times are split into what the CPU did and what it waited for, so that all
+views work as for any other boot: records get the times that they would have without waits, and each wait
+becomes a cost. There are two kinds of wait:
 
-- the time for which the CPU waited for a device that it asked (capture/records.py, Waited)
-- the part of a sleep in which the card was busy: nothing else was to be done
+- the CPU polled a device that was not ready (capture/records.py, Waited)
+- the CPU slept while the card was busy
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from bootscope.timeline.costs import Cost, CostKind, transfers_ns
 Busy = list[tuple[int, int]]
 
 
-def parted(
+def split_waits(
     records: list[Record], events: Iterable[DeviceEvent], run: RunInfo
 ) -> tuple[list[Record], list[Cost]]:
-    """The records without the time of devices, and that time, in stream order."""
+    """The records without the time of devices, and that time as costs, both in ns and in stream order."""
     busy = _card_busy(records, events, run.board)
     ends = [end for _, end in busy]
     moved: list[Record] = []

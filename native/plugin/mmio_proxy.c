@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "front.h"
+#include "mmio_proxy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,18 +7,18 @@
 #include "qemu_api.h"
 
 #define TRIED 0x62736370u
-#define PRIORITY 1000 /* above all that machines put one over the other */
+#define PRIORITY 1000 /* above all regions that machines lay over others */
 
-static uint64_t read_front(void *udata, uint64_t offset, unsigned int bytes)
+static uint64_t read_proxy(void *udata, uint64_t offset, unsigned int bytes)
 {
-	struct bs_front *f = udata;
+	struct bs_proxy *f = udata;
 
 	return f->trying ? TRIED : f->does->read(f, offset, bytes);
 }
 
-static void write_front(void *udata, uint64_t offset, uint64_t value, unsigned int bytes)
+static void write_proxy(void *udata, uint64_t offset, uint64_t value, unsigned int bytes)
 {
-	struct bs_front *f = udata;
+	struct bs_proxy *f = udata;
 
 	if (f->trying)
 		f->tried = value;
@@ -26,8 +26,8 @@ static void write_front(void *udata, uint64_t offset, uint64_t value, unsigned i
 		f->does->write(f, offset, value, bytes);
 }
 
-static const struct bs_region_ops ops = {.read = read_front,
-					 .write = write_front,
+static const struct bs_region_ops ops = {.read = read_proxy,
+					 .write = write_proxy,
 					 .endianness = BS_LITTLE_ENDIAN,
 					 .valid = {.least = 1, .most = 8},
 					 .does = {.least = 1, .most = 8}};
@@ -37,7 +37,7 @@ static unsigned int in_powers(unsigned int bytes)
 	return (unsigned int)__builtin_ctz(bytes);
 }
 
-uint64_t bs_front_read(struct bs_front *f, uint64_t offset, unsigned int bytes)
+uint64_t bs_proxy_read(struct bs_proxy *f, uint64_t offset, unsigned int bytes)
 {
 	uint64_t value = 0;
 
@@ -45,13 +45,13 @@ uint64_t bs_front_read(struct bs_front *f, uint64_t offset, unsigned int bytes)
 	return value;
 }
 
-void bs_front_write(struct bs_front *f, uint64_t offset, uint64_t value, unsigned int bytes)
+void bs_proxy_write(struct bs_proxy *f, uint64_t offset, uint64_t value, unsigned int bytes)
 {
 	memory_region_dispatch_write(f->behind, f->starts + offset, value, in_powers(bytes), 0);
 }
 
 /* Whether QEMU calls our functions, with what it should. */
-static bool works(struct bs_front *f)
+static bool works(struct bs_proxy *f)
 {
 	uint64_t value = 0;
 
@@ -62,11 +62,11 @@ static bool works(struct bs_front *f)
 	return value == TRIED && f->tried == TRIED + 1;
 }
 
-bool bs_front_put(struct bs_front *f, const struct bs_front_does *does, uint64_t base, uint64_t size)
+bool bs_proxy_add(struct bs_proxy *f, const struct bs_proxy_ops *does, uint64_t base, uint64_t size)
 {
 	if (!memory_region_find || !memory_region_owner || !memory_region_init_io || !get_system_memory ||
 	    !memory_region_add_subregion_overlap || !memory_region_dispatch_read || !memory_region_dispatch_write) {
-		fputs("bootscope plugin: this QEMU does not let a plugin stand in front of a device; record without "
+		fputs("bootscope plugin: this QEMU does not let a plugin answer for a device; record without "
 		      "guest-clock=board, or with QEMU 10.0\n",
 		      stderr);
 		return false;

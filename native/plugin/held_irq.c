@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "held_line.h"
+#include "held_irq.h"
 
 #include <stdio.h>
 
@@ -14,11 +14,11 @@
 
 static struct {
 	void *opaque; /* by which QEMU says that it is this line */
-	struct bs_held_line *line;
+	struct bs_held_irq *line;
 } taken[MOST_LINES];
 static size_t n_taken;
 
-static void tell(struct bs_held_line *line)
+static void tell(struct bs_held_irq *line)
 {
 	if (line->told == line->high)
 		return;
@@ -26,7 +26,7 @@ static void tell(struct bs_held_line *line)
 	qemu_set_irq(line->goes_to, line->high);
 }
 
-static void settle(struct bs_held_line *line, int64_t now_ns)
+static void settle(struct bs_held_irq *line, int64_t now_ns)
 {
 	if (line->high && now_ns < line->until_ns)
 		timer_mod_ns(line->timer, line->until_ns);
@@ -36,7 +36,7 @@ static void settle(struct bs_held_line *line, int64_t now_ns)
 
 static void on_due(void *udata)
 {
-	struct bs_held_line *line = udata;
+	struct bs_held_irq *line = udata;
 
 	settle(line, qemu_clock_get_ns(BS_QEMU_CLOCK_VIRTUAL));
 }
@@ -45,7 +45,7 @@ static void on_level(void *opaque, int number, int level)
 {
 	(void)number;
 	for (size_t i = 0; i < n_taken; i++) {
-		struct bs_held_line *line = taken[i].line;
+		struct bs_held_irq *line = taken[i].line;
 
 		if (taken[i].opaque != opaque)
 			continue;
@@ -55,7 +55,7 @@ static void on_level(void *opaque, int number, int level)
 	}
 }
 
-bool bs_held_take(struct bs_held_line *line, void *device)
+bool bs_held_take(struct bs_held_irq *line, void *device)
 {
 	if (!object_property_get_link || !qemu_irq_intercept_in || !qemu_set_irq || !timer_init_full ||
 	    !timer_mod_ns) {
@@ -85,12 +85,12 @@ bool bs_held_take(struct bs_held_line *line, void *device)
 	return true;
 }
 
-void bs_held_enter(struct bs_held_line *line)
+void bs_held_enter(struct bs_held_irq *line)
 {
 	line->inside = true;
 }
 
-void bs_held_leave(struct bs_held_line *line, int64_t now_ns)
+void bs_held_leave(struct bs_held_irq *line, int64_t now_ns)
 {
 	line->inside = false;
 	settle(line, now_ns);
