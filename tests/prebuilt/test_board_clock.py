@@ -110,6 +110,12 @@ def test_other_devices_take_their_time_too(recorded_on_imx: tuple[Bootscope, str
     assert phases["application"]["end_ns"] > printed * BYTE_NS > 1_000_000_000
 
 
+def test_such_a_boot_can_be_stopped_at_a_milestone(recorded_on_imx: tuple[Bootscope, str]) -> None:
+    bootscope, run = recorded_on_imx
+    done = bootscope.run("debug", run, "--at", "init")
+    assert done.returncode == 0 and "the same boot: " in done.stdout, done.stderr
+
+
 @pytest.mark.campaign
 def test_two_boots_are_equal_under_load(bootscope: Bootscope, recorded: tuple[Bootscope, str]) -> None:
     looks, run = recorded

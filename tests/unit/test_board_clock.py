@@ -43,9 +43,12 @@ def test_a_core_is_not_needed_but_used() -> None:
 def test_a_boot_is_of_one_card_and_one_core() -> None:
     board = load_board(CLOCK)
     assert same_clock(board, load_board(CLOCK))
+    assert clock_words(load_board(f"{CLOCK}:card=2x")) != clock_words(board)
     for other in (f"{CLOCK}:card=2x", f"{CLOCK}:dram=2x", "cubieboard:core=cortex-a8:guest-clock=core"):
         assert not same_clock(board, load_board(other))
-    assert clock_words(board) == "the clock of core cortex-a8, of uart0 and of mmc0 with slow SD card"
+    assert clock_words(board) == (
+        "the clock of core cortex-a8, of uart0 and of mmc0 with slow SD card (11.3 MB/s)"
+    )
 
 
 def _with_cpus(board: Board, cpus: int) -> Board:

@@ -12,6 +12,7 @@ import msgspec
 
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Sourced
+from bootscope.core.text import size
 from bootscope.cores.changes import changed
 from bootscope.cores.choice import NO_CORE
 from bootscope.cores.profile import Core, core_names, load_core
@@ -134,7 +135,8 @@ def clock_words(board: Board) -> str:
     core = clock_core_of(board)
     told = f"the clock of core {core.name}" if core else f"{board.tick_ns} ns an instruction"
     if waits_for_devices(board):
-        told += f", of {board.console} and of {board.storage} with {board.card.title}"
+        rate = size(board.card.bandwidth_bytes_per_s.value)
+        told += f", of {board.console} and of {board.storage} with {board.card.title} ({rate}/s)"
     return told
 
 
