@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REAL = ("sh", "dirname", "grep", "awk", "sed", "cat", "sha256sum", "cut", "head", "mktemp", "env", "tr")
+REAL = ("sh", "dirname", "grep", "awk", "sed", "cat", "sha256sum", "cut", "head", "mktemp", "env", "tr", "mkdir", "chmod")
 GOOD = {
     "id": "echo 0",
     "df": "echo header; echo 'disk 99999 1 99998 1% /'",
@@ -130,3 +130,26 @@ def test_a_word_that_it_does_not_know(computer: Computer) -> None:
     status, said = computer.set_up("everything")
     assert status == 2
     assert said.startswith("usage: tools/setup.sh demo")
+
+
+# venv does not make a folder that is there already; it fails where another program makes it meanwhile, as the
+# one for labgrid did, whose environment is inside.
+VENV = """
+[ "$1 $2" = "-m venv" ] || exit 0
+if [ "$3" = .venv ] && [ ! -d "$3" ]; then echo "Error: File exists: $3"; exit 1; fi
+mkdir -p "$3/bin"
+printf '#!/bin/sh\\n' > "$3/bin/python"
+chmod +x "$3/bin/python"
+"""
+
+
+def test_two_environments_are_made_at_once(computer: Computer) -> None:
+    for name in ("requirements-dev.lock", "requirements-labgrid.lock"):
+        (computer.checkout / name).write_text("some==1\n")
+    computer.stand_in("python3", VENV)
+    computer.stand_in("dpkg-query", "echo installed")
+    status, said = computer.set_up("test")
+    assert "File exists" not in said
+    assert status == 0, said
+    assert (computer.checkout / ".venv/labgrid/bootscope-lock").exists()
+    assert (computer.checkout / ".venv/bootscope-lock").exists()
