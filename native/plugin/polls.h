@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loops that ask a device again and again, told by the registers that were asked for lately. */
+/* Loops that ask a device, or a clock of the CPU, again and again, told by the registers that were asked lately. */
 #ifndef BOOTSCOPE_POLLS_H
 #define BOOTSCOPE_POLLS_H
 

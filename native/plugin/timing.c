@@ -42,6 +42,12 @@ static void on_control(const struct bs_control *now, bool changed)
 		set_switches();
 }
 
+void bs_timing_port(uint64_t port, bool store)
+{
+	if (bs_pass.watch)
+		bs_timing_data_port(port, store);
+}
+
 /* ---- translation ---- */
 
 void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns)

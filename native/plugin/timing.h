@@ -28,6 +28,9 @@ const int64_t *bs_timing_waited_ps(void);
 /* Something else was waited for, for so long. */
 void bs_timing_wait(int64_t ns);
 
+/* An access to an I/O port. */
+void bs_timing_port(uint64_t port, bool store);
+
 /* At the translation of a block. */
 void bs_timing_block(struct qemu_plugin_tb *tb, int64_t now_ns);
 

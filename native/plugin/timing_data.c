@@ -3,10 +3,14 @@
 
 #include "clock.h"
 #include "config_space.h"
+#include "opcode.h"
 #include "polls.h"
 #include "timing_pass.h"
 
 #define FILTER 1024u
+/* No memory has such addresses: */
+#define PORTS (UINT64_C(1) << 63)
+#define CPU_CLOCK (UINT64_C(1) << 62)
 #define ALIGNED 3u /* bits of addresses that are 0 where accesses of any size are aligned well enough */
 
 static struct bs_hierarchy *const h = &bs_pass.h;
@@ -28,20 +32,26 @@ static struct {
 } d;
 
 /*
- * A loop that asks a device until it is ready takes as long as that takes, whatever an access costs. Where the
- * guest's own clock passes with the costs, the device sees to that.
+ * A loop that asks a device until it is ready, or a clock until it is time, takes as long as that takes, whatever
+ * an access costs. Where the guest's own clock passes with the costs, device and clock see to that.
  */
-static void device(uint64_t address, bool store)
+static bool asks_again(uint64_t address)
 {
 	int64_t waited_ns;
 
+	if (bs_pass.watch->price.used || !bs_polls_again(address, bs_clock_now(0), &waited_ns))
+		return false;
+	h->counts[BS_POLLED_NS] += (uint64_t)waited_ns;
+	h->own[BS_POLLED_NS] += (uint64_t)waited_ns;
+	return true;
+}
+
+static void device(uint64_t address, bool store)
+{
 	if (store) {
 		bs_count(h, BS_DEVICE_STORE);
 		bs_polls_forget();
-	} else if (!bs_pass.watch->price.used && bs_polls_again(address, bs_clock_now(0), &waited_ns)) {
-		h->counts[BS_POLLED_NS] += (uint64_t)waited_ns;
-		h->own[BS_POLLED_NS] += (uint64_t)waited_ns;
-	} else {
+	} else if (!asks_again(address)) {
 		bs_count(h, BS_DEVICE_LOAD);
 	}
 }
@@ -63,12 +73,14 @@ static bool goes_on(uint64_t address, uint64_t size, uint64_t insn, bool store)
 static bool past_caches(uint64_t physical, uint64_t size, uint64_t insn, bool store)
 {
 	const struct bs_range *memory = &bs_pass.watch->memory;
+	bool uncached = bs_in_ranges(bs_pass.watch->uncached, bs_pass.watch->n_uncached, physical);
 
-	if (physical < memory->start || physical >= memory->end) {
+	/* The memory of a display may be apart from the board's. */
+	if (!uncached && (physical < memory->start || physical >= memory->end)) {
 		bs_count(h, BS_SRAM);
 		return true;
 	}
-	if (h->caches_data && !bs_in_ranges(bs_pass.watch->uncached, bs_pass.watch->n_uncached, physical))
+	if (h->caches_data && !uncached)
 		return false;
 	if (!goes_on(physical, size, insn, store))
 		bs_count(h, store ? BS_UNCACHED_STORE : BS_UNCACHED_LOAD);
@@ -157,6 +169,18 @@ static void on_store(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vad
 	}
 }
 
+static void on_clock(unsigned int vcpu, void *udata)
+{
+	(void)vcpu;
+	(void)udata;
+	asks_again(CPU_CLOCK);
+}
+
+void bs_timing_data_port(uint64_t port, bool store)
+{
+	device(PORTS | port, store);
+}
+
 void bs_timing_data_forget(void)
 {
 	d.age++;
@@ -175,4 +199,6 @@ void bs_timing_data_translated(struct qemu_plugin_insn *insn)
 
 	qemu_plugin_register_vcpu_mem_cb(insn, on_load, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_R, vaddr);
 	qemu_plugin_register_vcpu_mem_cb(insn, on_store, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_W, vaddr);
+	if (bs_opcode_is(bs_pass.watch->clock, bs_pass.watch->n_clock, insn))
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_clock, QEMU_PLUGIN_CB_NO_REGS, NULL);
 }

@@ -50,6 +50,8 @@ static const struct {
 	{"prefix", bs_watch_add_prefix},
 	{"output", bs_watch_add_output},
 	{"outputs", bs_watch_add_outputs},
+	{"input", bs_watch_add_input},
+	{"inputs", bs_watch_add_inputs},
 
 	{"paced-port", bs_watch_add_paced_port},
 	{"paced-card", bs_watch_add_paced_card},
@@ -81,7 +83,9 @@ static const struct {
 	{"cache", bs_watch_set_cache},
 	{"branches", bs_watch_set_branches},
 	{"control", bs_watch_set_control},
+	{"control-clear", bs_watch_set_control_clear},
 	{"control-by", bs_watch_add_control_by},
+	{"clock", bs_watch_add_clock},
 	{"large", bs_watch_add_large},
 	{"uncached", bs_watch_add_uncached},
 	{"switched", bs_watch_add_switched},

@@ -32,7 +32,7 @@
 #define BS_MAX_CODE 8
 #define BS_MAX_IDLE 8
 #define BS_MAX_CAPTURE 6
-#define BS_MAX_OUTPUT 8
+#define BS_MAX_TRANSFER 16
 #define BS_MAX_PREFIX 16
 #define BS_MAX_CONDITIONS 16
 #define BS_MAX_TESTS 4
@@ -87,10 +87,10 @@ struct bs_flash {
 	char region[BS_REGION_BYTES];
 };
 
-/* An instruction that outputs to a port. */
-struct bs_output {
+/* An instruction that outputs to a port, or reads from one. */
+struct bs_transfer {
 	uint8_t opcode, bytes;
-	bool in_memory;
+	bool reads, in_memory;
 	uint8_t port, value, count; /* registers; BS_NO_REGISTER: the port is behind the opcode */
 	uint8_t repeat_prefix, narrow_prefix, narrow_bytes;
 };
@@ -233,10 +233,13 @@ struct bs_timing {
 	struct bs_cache cache[BS_CACHES];
 	struct bs_branches branches;
 	uint64_t control_bits[3]; /* translates, caches data, caches code */
+	uint64_t control_clear;	  /* those of them that are clear where they say yes */
 	uint8_t control[BS_MAX_CONTROL]; /* registers */
 	size_t n_control;
 	struct bs_opcode control_by[BS_MAX_IDLE];
 	size_t n_control_by;
+	struct bs_opcode clock[BS_MAX_IDLE];
+	size_t n_clock;
 	struct bs_range large[BS_MAX_CODE];
 	size_t n_large;
 	uint32_t large_shift;
@@ -267,8 +270,8 @@ struct bs_watch {
 	uint64_t port_mask;
 	struct bs_range prefix[BS_MAX_PREFIX];
 	size_t n_prefix;
-	struct bs_output output[BS_MAX_OUTPUT];
-	size_t n_output;
+	struct bs_transfer transfer[BS_MAX_TRANSFER];
+	size_t n_transfer;
 	struct bs_range config; /* empty where there is none */
 	struct bs_text text[BS_MAX_TEXT];
 	size_t n_text;

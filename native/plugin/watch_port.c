@@ -45,38 +45,62 @@ static bool is_size(const char *text, uint8_t *bytes)
 	return is_byte(text, bytes) && *bytes && *bytes <= 4;
 }
 
-/* Reads what both kinds begin with, and what narrows them, which they end in at word `end`. */
-static bool common(struct bs_output *o, const struct bs_line *l, size_t end)
+static bool port_of(struct bs_transfer *t, const char *word)
 {
-	if ((l->n != end && l->n != end + 2) || !is_byte(l->word[1], &o->opcode) || !is_size(l->word[2], &o->bytes))
-		return false;
-	o->port = BS_NO_REGISTER;
-	if (strcmp(l->word[3], "next") && !bs_register_name(l->word[3], &o->port))
-		return false;
-	if (!bs_register_name(l->word[4], &o->value))
-		return false;
-	return l->n == end || (is_byte(l->word[end], &o->narrow_prefix) && is_size(l->word[end + 1], &o->narrow_bytes));
+	t->port = BS_NO_REGISTER;
+	return !strcmp(word, "next") || bs_register_name(word, &t->port);
 }
 
-static bool keep(struct bs_watch *w, const struct bs_output *o)
+/* Where memory is on the other side: the register that counts, and the prefix that has it count. */
+static bool repeats(struct bs_transfer *t, const struct bs_line *l, size_t at)
 {
-	if (w->n_output == BS_MAX_OUTPUT)
+	return t->port != BS_NO_REGISTER && bs_register_name(l->word[at], &t->count) &&
+	       is_byte(l->word[at + 1], &t->repeat_prefix);
+}
+
+/* Reads what both kinds of outputs begin with, and what narrows them, which they end in at word `end`. */
+static bool output(struct bs_transfer *t, const struct bs_line *l, size_t end)
+{
+	if ((l->n != end && l->n != end + 2) || !is_byte(l->word[1], &t->opcode) || !is_size(l->word[2], &t->bytes))
 		return false;
-	w->output[w->n_output++] = *o;
+	if (!port_of(t, l->word[3]) || !bs_register_name(l->word[4], &t->value))
+		return false;
+	return l->n == end || (is_byte(l->word[end], &t->narrow_prefix) && is_size(l->word[end + 1], &t->narrow_bytes));
+}
+
+static bool keep(struct bs_watch *w, const struct bs_transfer *t)
+{
+	if (w->n_transfer == BS_MAX_TRANSFER)
+		return false;
+	w->transfer[w->n_transfer++] = *t;
 	return true;
 }
 
 bool bs_watch_add_output(struct bs_watch *w, const struct bs_line *l)
 {
-	struct bs_output o = {.in_memory = false};
+	struct bs_transfer t = {.in_memory = false};
 
-	return common(&o, l, 5) && keep(w, &o);
+	return output(&t, l, 5) && keep(w, &t);
 }
 
 bool bs_watch_add_outputs(struct bs_watch *w, const struct bs_line *l)
 {
-	struct bs_output o = {.in_memory = true};
+	struct bs_transfer t = {.in_memory = true};
 
-	return common(&o, l, 7) && o.port != BS_NO_REGISTER && bs_register_name(l->word[5], &o.count) &&
-	       is_byte(l->word[6], &o.repeat_prefix) && keep(w, &o);
+	return output(&t, l, 7) && repeats(&t, l, 5) && keep(w, &t);
+}
+
+bool bs_watch_add_input(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_transfer t = {.reads = true};
+
+	return l->n == 3 && is_byte(l->word[1], &t.opcode) && port_of(&t, l->word[2]) && keep(w, &t);
+}
+
+bool bs_watch_add_inputs(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_transfer t = {.reads = true, .in_memory = true};
+
+	return l->n == 5 && is_byte(l->word[1], &t.opcode) && port_of(&t, l->word[2]) && repeats(&t, l, 3) &&
+	       keep(w, &t);
 }

@@ -13,6 +13,9 @@
  *                                          the same with what is in memory where register ADDRESS points;
  *                                          behind the prefix REPEAT unless register COUNT holds 0
  *                                          Both may go on with PREFIX BYTES: so many behind this prefix
+ *   input OPCODE PORT                      an instruction with this opcode reads from a port, named as for
+ *                                          `output`; the counting pass alone asks for it (repeatable)
+ *   inputs OPCODE PORT COUNT REPEAT        the same, as for `outputs`
  */
 #ifndef BOOTSCOPE_WATCH_PORT_H
 #define BOOTSCOPE_WATCH_PORT_H
@@ -25,5 +28,7 @@ bool bs_watch_set_ports(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_prefix(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_output(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_outputs(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_input(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_inputs(struct bs_watch *w, const struct bs_line *l);
 
 #endif

@@ -83,9 +83,19 @@ bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
+bool bs_watch_set_control_clear(struct bs_watch *w, const struct bs_line *l)
+{
+	return l->n == 2 && bs_number(l->word[1], &w->timing.control_clear);
+}
+
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l)
 {
 	return bs_add_pattern(l, w->timing.control_by, &w->timing.n_control_by);
+}
+
+bool bs_watch_add_clock(struct bs_watch *w, const struct bs_line *l)
+{
+	return bs_add_pattern(l, w->timing.clock, &w->timing.n_clock);
 }
 
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l)

@@ -11,8 +11,10 @@
  *   control TRANSLATES DATA CODE REG...    bits of a control register that are all set while addresses are
  *                                          translated, data and code are cached; of several registers the
  *                                          one that changed last counts
+ *   control-clear BITS                     those of these bits that are clear, not set, where they say yes
  *   control-by SIZE MASK VALUE             an instruction that changes one of them, or what is translated to
  *                                          what (repeatable)
+ *   clock SIZE MASK VALUE                  an instruction that reads a clock of the CPU (repeatable)
  *   large LO HI SHIFT                      addresses in here are translated in pages of 2^SHIFT bytes, as are
  *                                          those that stay what they are (repeatable)
  *   uncached LO HI                         memory that no cache holds (repeatable)
@@ -32,7 +34,9 @@ bool bs_watch_set_timing(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_cache(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_branches(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_set_control_clear(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_clock(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_switched(struct bs_watch *w, const struct bs_line *l);

@@ -197,6 +197,7 @@ def test_four_cpus_are_equal_to_the_nanosecond_too(chain: Chain, tmp_path: Path)
     ("system", "board"),
     [
         ("debian-arm64", "virt-arm64:core=cortex-a53:guest-clock=core"),
+        ("debian-amd64", "q35:core=atom-n270:guest-clock=core"),
         pytest.param(
             *("debian-riscv64", "virt-riscv64:core=sifive-u54:guest-clock=core"), marks=pytest.mark.campaign
         ),
@@ -209,3 +210,14 @@ def test_the_guest_may_have_the_clock_of_a_core(bootscope: Bootscope, system: st
     shown = bootscope.json("show")
     assert shown["clock"]["worst_ns"] < 2_000
     assert sum(phase["cpu_ns"] for phase in shown["phases"]) > 500_000_000
+
+
+def test_a_pc_is_counted_the_same_each_time(bootscope: Bootscope) -> None:
+    record = ("record", "debian-amd64", "--board", "q35:core=atom-n270", "--until", "bootloader")
+    digests = [bootscope.json(*record)["boots"][0]["counts_sha256"] for _ in range(2)]
+    assert digests[0] == digests[1] and len(digests[0]) == 1
+    found = bootscope.json("show", "--view", "memory")
+    (phases,) = (table["rows"] for table in found["tables"] if table["name"] == "memory-phases")
+    (firmware,) = (row for row in phases if row["what"] == "firmware")
+    # SeaBIOS copies itself from its flash, and asks PCI devices by ports.
+    assert firmware["uncached_ns"] > 10_000_000 and firmware["device_ns"] > 10_000_000

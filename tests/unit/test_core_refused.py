@@ -17,7 +17,7 @@ from bootscope.capture.store import Store
 from bootscope.capture.stored import StoredRun
 from bootscope.core.errors import UserError
 from bootscope.cores.counts import Count
-from bootscope.cores.profile import Core, core_dir, load_core
+from bootscope.cores.profile import Core, load_core
 from bootscope.emulator import timing_pass
 from tests.fixtures import stock_boot
 
@@ -42,14 +42,6 @@ def test_a_core_that_the_machine_is_not_is_refused(board: Board, core: Core, sai
     with pytest.raises(UserError) as error:
         timing_pass.control_of(board, core)
     assert said in error.value.message
-
-
-def test_caches_whose_switching_is_not_described_are_refused(tmp_path: Path) -> None:
-    text = (core_dir() / "cortex-a53.toml").read_text().replace('"arm64"', '"x86-64"')
-    path = tmp_path / "mine.toml"
-    path.write_text(text)
-    with pytest.raises(UserError, match="how they are switched is not described"):
-        timing_pass.control_of(load_board("q35"), load_core(str(path)))
 
 
 @pytest.fixture

@@ -14,11 +14,12 @@ from bootscope.arch.x86_64 import X86_64
 from bootscope.boards.machine import machine_arguments
 from bootscope.boards.profile import load_board
 from bootscope.core.errors import UserError
+from bootscope.cores.profile import load_core
 from bootscope.devices.model import PORTS, ConsoleByte, DeviceEvent, Media, StorageCommand
 from bootscope.devices.sdhci_pci import SdhciDecoder
 from bootscope.devices.uart16550 import Uart16550
 from bootscope.devices.vga import Vga
-from bootscope.emulator.plugin_config import output_lines
+from bootscope.emulator import port_lines, timing_pass
 from bootscope.image import vmlinux
 from bootscope.image.kallsyms import Symbol
 from bootscope.loaders.grub import BIOS, GRUB
@@ -61,10 +62,39 @@ def test_a_port_is_not_in_memory_and_other_ports_are_as_they_were() -> None:
 
 def test_how_the_plugin_is_told_of_outputs() -> None:
     assert X86_64.ports
-    lines = output_lines(X86_64.ports)
+    lines = port_lines.outputs(X86_64.ports)
     assert lines[0] == "ports 0xffff"
     assert {"output 0xee 1 rdx rax", "output 0xe7 4 next rax 0x66 2"} <= set(lines)
     assert "outputs 0x6f 4 rdx rsi rcx 0xf3 0x66 2" in lines
+
+
+def test_how_the_plugin_is_told_of_inputs_and_of_caches(tmp_path: Path) -> None:
+    lines = timing_pass.lines(load_board("q35"), load_core("atom-n270"), tmp_path / "counts", [], [])
+    assert lines[0] == f"timing {tmp_path}/counts 0x0 0x40000000"
+    assert {"input 0xe4 next", "input 0xed rdx", "inputs 0x6c rdx rcx 0xf3"} <= set(lines)
+    assert {"control 0x80000000 0x40000000 0x40000000 cr0", "control-clear 0x40000000"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("code", "switches"),
+    [
+        ("0f22c0", True),  # mov %eax,%cr0
+        ("0f22df", True),  # mov %rdi,%cr3
+        ("410f22dc", True),  # mov %r12,%cr3
+        ("0f22e0", True),  # mov %rax,%cr4
+        ("0f20c0", False),  # mov %cr0,%rax
+        ("0f013f", True),  # invlpg (%rdi)
+        ("410f0138", True),  # invlpg (%r8)
+        ("0f0138", True),
+        ("0f0101", False),  # sgdt (%rcx)
+        ("0faa", True),  # rsm
+    ],
+)
+def test_what_changes_caches_or_translation(code: str, switches: bool) -> None:
+    data = bytes.fromhex(code)
+    word = int.from_bytes(data, "little")
+    known = (o for o in X86_64.control.changed_by if o.size == len(data))
+    assert any(word & o.mask == o.value for o in known) == switches
 
 
 def test_what_qemu_is_told_of_the_board() -> None:

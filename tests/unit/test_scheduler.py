@@ -15,13 +15,12 @@ import pytest
 from bootscope.analysis.views import view
 from bootscope.audit.findings import audit
 from bootscope.capture.store import Store
-from bootscope.core.errors import ToolError, UserError
+from bootscope.core.errors import UserError
 from bootscope.inventory.recorded import facts
 from bootscope.search import journal as journal_module
 from bootscope.search.emulated import EmulatedBench
 from bootscope.search.job import Candidate
 from bootscope.search.journal import Journal
-from bootscope.search.outcome import Outcome
 from bootscope.search.scheduler import Scheduler
 from bootscope.system.changes import Change
 from bootscope.system.load import LoadedSystem
@@ -203,8 +202,7 @@ KILLED = """
 import sys
 from pathlib import Path
 import pytest
-from tests.unit.test_scheduler import FOUND, WORTH
-from tests.unit.search_scenes import Scene
+from tests.unit.search_scenes import FOUND, WORTH, Scene
 
 root, log = Path(sys.argv[1]), Path(sys.argv[2])
 with pytest.MonkeyPatch.context() as patch:
@@ -260,8 +258,7 @@ import sys
 import threading
 from pathlib import Path
 import pytest
-from tests.unit.test_scheduler import FOUND, WORTH
-from tests.unit.search_scenes import Scene
+from tests.unit.search_scenes import FOUND, WORTH, Scene
 
 main, calls = threading.get_ident(), []
 
@@ -294,50 +291,6 @@ def test_types_are_ready_before_threads_use_them(tmp_path: Path) -> None:
     worked_out, by_threads = map(int, done.stdout.split())
     assert worked_out > 50
     assert by_threads == 0
-
-
-# ---- the file ----
-
-
-def outcome(key: str, **fields: object) -> Outcome:
-    return Outcome(key=key, what=("t0",), **fields)  # type: ignore[arg-type]
-
-
-def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, "stock")
-    made = outcome("k", message="no", log="/x", symbols=("A",), phases={"rom": 1}, host_ms=5)
-    journal.add(made)
-    journal.begin({"goal": 1.0, "only": ["a"]})
-    journal.end("enough")
-    again = Journal(tmp_path, "stock")
-    assert again.outcome("k") == (made, True)
-    assert again.outcome("none") is None
-    assert again.options == {"goal": 1.0, "only": ["a"]}
-    assert Journal(tmp_path, "other").outcome("k") is None
-
-
-@pytest.mark.parametrize("rubbish", [b"", b"{", b"null\n", b"\xff\xfe\n", b'{"kind":"outcome"}\n', b"\n\n"])
-def test_what_cannot_be_read_is_passed_over(tmp_path: Path, rubbish: bytes) -> None:
-    Journal(tmp_path, "stock").add(outcome("a"))
-    path = tmp_path / "searches" / "stock.jsonl"
-    path.write_bytes(path.read_bytes() + rubbish)
-    Journal(tmp_path, "stock").add(outcome("b"))
-    found = Journal(tmp_path, "stock")
-    assert found.outcome("a") == (outcome("a"), True)
-    assert found.outcome("b") == (outcome("b"), True)
-
-
-def test_a_newer_journal_is_left_to_newer_programs(tmp_path: Path) -> None:
-    Journal(tmp_path, "stock").add(outcome("a"))
-    path = tmp_path / "searches" / "stock.jsonl"
-    path.write_text(path.read_text().replace('"at":', '"schema":2,"at":'))
-    assert Journal(tmp_path, "stock").outcome("a") is None
-
-
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "searches").write_text("")
-    with pytest.raises(ToolError, match=r"cannot .*searches"):
-        Journal(tmp_path, "stock").add(outcome("a"))
 
 
 def test_findings_come_back_with_their_changes(scene: Make) -> None:

@@ -14,7 +14,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REAL = ("sh", "dirname", "grep", "awk", "sed", "cat", "sha256sum", "cut", "head", "mktemp", "env", "tr", "mkdir", "chmod")
+REAL = (
+    "sh",
+    "dirname",
+    "grep",
+    "awk",
+    "sed",
+    "cat",
+    "sha256sum",
+    "cut",
+    "head",
+    "mktemp",
+    "env",
+    "tr",
+    "mkdir",
+    "chmod",
+)
 GOOD = {
     "id": "echo 0",
     "df": "echo header; echo 'disk 99999 1 99998 1% /'",

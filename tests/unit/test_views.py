@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -217,39 +216,6 @@ def test_a_child_waits_for_the_cpu_from_its_birth() -> None:
     story = Story().hook("kernel.start").work(1 * MS).switch(1).work(2 * MS).fork(2).work(3 * MS)
     story.switch(2).work(4 * MS)
     assert steps_of(story)[1:] == [(1, RUNS, 2 * MS), (2, READY, 3 * MS), (2, RUNS, 4 * MS)]
-
-
-# ---- where the CPU waited ----
-
-
-def test_delay_loops_are_counted_once_and_named_by_who_asked() -> None:
-    tables = {"kernel": Symbols([(0xC0100000, "slow_probe"), (0xC0200000, "end")])}
-    story = Story().hook("kernel.start").switch(1).enter("initcall", 0xC0100000)
-    story.enter("delay", 5, 0xC0100014).work(1 * MS).enter("delay", 5, 0xC0100024).work(2 * MS).leave("delay")
-    story.leave("delay").work(1 * MS).leave("initcall").sample()
-    (row,) = view(evidence_of(story.records, tables=tables), "waits")[0].rows
-    assert (row["what"], row["kind"], row["wait_ns"], row["times"]) == ("slow_probe", "spinning", 3 * MS, 1)
-    assert row["who"] == "task1[1]: initcall slow_probe"
-
-
-def test_the_work_grows_with_the_number_of_delays() -> None:
-    """A driver of NAND waits so often. The work once grew with the square of that number, to minutes."""
-    tables = {"kernel": Symbols([(0xC0100000, "slow_probe"), (0xC0200000, "end")])}
-    story = Story().hook("kernel.start").switch(1).enter("initcall", 0xC0100000)
-    for _ in range(30_000):
-        story.enter("delay", 5, 0xC0100014).work(1000).leave("delay")
-    evidence = evidence_of(story.leave("initcall").sample().records, tables=tables)
-    began_s = time.process_time()
-    (row,) = view(evidence, "waits")[0].rows
-    assert (row["who"], row["times"]) == ("task1[1]: initcall slow_probe", 30_000)
-    assert time.process_time() - began_s < 10
-
-
-def test_a_sleep_of_the_cpu_is_for_the_task_that_its_end_woke() -> None:
-    story = Story().hook("kernel.start").work(1 * MS).switch(1).work(2 * MS).sleep(0).idle(6 * MS)
-    story.interrupt(5, b"mmc0").wake(1).leave("irq").switch(1).work(4 * MS).sleep(0).idle(9 * MS)
-    found = {(r["who"], r["kind"]): r["wait_ns"] for r in table(story, "waits").rows}
-    assert found == {("task1[1]", "asleep"): 6 * MS, ("the kernel", "asleep"): 9 * MS}
 
 
 # ---- initcalls ----

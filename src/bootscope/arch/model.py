@@ -61,6 +61,16 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """Instructions with the one-byte `opcode` read from an I/O port; `port` and `repeat` as for
+    :class:`Output`."""
+
+    opcode: int
+    port: str
+    repeat: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """I/O ports, an address space with instructions of its own. `mask`: the bits of a register that are the
     port number; `prefixes`: (first, last) of bytes that may precede an opcode."""
@@ -68,13 +78,15 @@ class Ports:
     mask: int
     prefixes: tuple[tuple[int, int], ...]
     outputs: tuple[Output, ...]
+    inputs: tuple[Input, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
     """How software switches caches and the MMU. `registers`: by QEMU's names, of which a CPU has some; the
     one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
-    translated, data and code are cached; 0 for what is never switched (caches are then on). `changed_by`:
+    translated, data and code are cached; 0 for what is never switched (caches are then on). `clear`: those of
+    these bits that disable what they name, so that they are clear instead. `changed_by`:
     what writes these registers, those of page tables, and the TLB. `large`: addresses of the kernel that are
     translated in pages of 2**`large_shift` bytes. `flat_passes`: stores do not allocate cache lines in
     identity-mapped memory, the mapping of boot loaders."""
@@ -87,6 +99,7 @@ class Control:
     large: tuple[tuple[int, int], ...]
     large_shift: int
     flat_passes: bool = False
+    clear: int = 0
 
 
 class Instructions(Protocol):
@@ -285,19 +298,20 @@ class Architecture:
     load_instructions: Callable[[], Instructions]
     """Loads the reader of its code. The disassembler takes a tenth of a second to load, and few views need
     it."""
+    control: Control
     call_thunks: str = ""
     """The name prefix of functions that call the address in a register, whose name follows; empty for an
     architecture without such functions."""
     segment_bytes: int = 0
     """The size of segments that addresses may be relative to before the MMU is on; 0 where there are none."""
     ports: Ports | None = None
-    control: Control | None = None
-    """None where it is not described, so caches cannot be followed."""
     classes: tuple[Rule, ...] = ()
     """Classes of instructions; empty where they are not described: then all take the same time."""
     unpacker_moves: int = 0
     """Offset, in the image of a self-extracting kernel, of the size in bytes of the memory that it needs, for
     an architecture whose decompressor moves to the end of that memory; 0 where it does not."""
+    clocks: tuple[Opcode, ...] = ()
+    """Instructions that read a clock of the CPU; empty where only functions that are known wait for it."""
     yields: tuple[Opcode, ...] = ()
     """Instructions that yield the CPU's turn to other CPUs in the emulator: in loops that wait for one of
     them."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """64-bit x86 (AMD64, Intel 64), including the 16- and 32-bit code that a PC starts with.
 
-Sources: AMD64 Architecture Programmer's Manual, volume 3 (opcodes); System V ABI, AMD64 supplement (calls).
+Sources: AMD64 Architecture Programmer's Manual, volume 2 (control registers) and 3 (opcodes); System V ABI,
+AMD64 supplement (calls).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from bootscope.arch.disassembler import NOWHERE, UNKNOWN, Disassembler
 from bootscope.arch.model import (
     ALWAYS,
     Architecture,
+    Control,
+    Input,
     Insn,
     Instructions,
     KernelEntries,
@@ -27,6 +30,8 @@ from bootscope.arch.model import (
 _WORD = 8
 _ADDRESS = 0xFFFFFFFFFFFFFFFF
 _OPERAND_SIZE, _REPEAT = 0x66, 0xF3
+_PAGING, _CACHES_OFF = 1 << 31, 1 << 30
+"""CR0.PG and CR0.CD."""
 
 
 @cache
@@ -146,6 +151,7 @@ X86_64 = Architecture(
     # init_size in the header of a bzImage (Documentation/arch/x86/boot.rst):
     # arch/x86/boot/compressed/head_64.S copies itself to the end of that memory.
     unpacker_moves=0x260,
+    clocks=(Opcode(2, 0xFFFF, 0x310F), Opcode(3, 0xFFFFFF, 0xF9010F)),  # rdtsc, rdtscp
     # In real mode; programs of that stage are below 1 MiB.
     segment_bytes=0x10000,
     # An operand size prefix selects 16 bits in 32- and 64-bit code, which drivers are.
@@ -163,5 +169,29 @@ X86_64 = Architecture(
             Output(0x6E, 1, "rdx", "rsi", repeat=("rcx", _REPEAT)),
             Output(0x6F, 4, "rdx", "rsi", narrow=(_OPERAND_SIZE, 2), repeat=("rcx", _REPEAT)),
         ),
+        inputs=(
+            *(Input(opcode, "") for opcode in (0xE4, 0xE5)),
+            *(Input(opcode, "rdx") for opcode in (0xEC, 0xED)),
+            *(Input(opcode, "rdx", repeat=("rcx", _REPEAT)) for opcode in (0x6C, 0x6D)),
+        ),
+    ),
+    control=Control(
+        registers=("cr0",),
+        translates=_PAGING,
+        data=_CACHES_OFF,
+        code=_CACHES_OFF,
+        clear=_CACHES_OFF,
+        changed_by=(
+            # mov to a control register, from the first eight registers and from the others
+            *(Opcode(3, 0xC0FFFF, 0xC0220F), Opcode(4, 0xC0FFFFFF, 0xC0220F41)),
+            # invlpg of where a register points; rsm, which ends system management mode
+            *(Opcode(3, 0xF8FFFF, 0x38010F), Opcode(4, 0xF8FFFFFF, 0x38010F41), Opcode(2, 0xFFFF, 0xAA0F)),
+        ),
+        # All memory, its descriptions (vmemmap), and the kernel's image; modules are in pages of 4 KiB.
+        large=(
+            *((0xFFFF888000000000, 0xFFFFC88000000000), (0xFFFFEA0000000000, 0xFFFFEB0000000000)),
+            (0xFFFFFFFF80000000, 0xFFFFFFFFC0000000),
+        ),
+        large_shift=21,
     ),
 )

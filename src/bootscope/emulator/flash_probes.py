@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bootscope.arch.model import Control
 from bootscope.boards.profile import Board
-from bootscope.core.errors import UserError
 from bootscope.devices.model import MemoryStorage
 from bootscope.emulator.probes import Hooks
 
@@ -24,24 +23,20 @@ def control_lines(control: Control) -> list[str]:
     """How software switches caches and the MMU, for the plugin (native/plugin/watch_timing.h)."""
     bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
     changed_by = (f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by)
-    return [f"control {bits} {' '.join(control.registers)}", *changed_by]
+    clear = [f"control-clear {control.clear:#x}"] if control.clear else []
+    return [f"control {bits} {' '.join(control.registers)}", *clear, *changed_by]
 
 
 def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:
     """The lines for a board whose caches are followed; none for others. `image_at`: the start of a
     self-extracting kernel.
 
-    Boot loaders cache memory only, if anything. Raises UserError for an architecture whose switches are not
-    described.
+    Boot loaders cache memory only, if anything.
     """
     if not follow_switches(board):
         return []
-    control, storage = board.arch.control, board.storage_device
-    if control is None or not isinstance(storage, MemoryStorage):
-        raise UserError(
-            f"{board.name}: caches of {board.arch.title} cannot be followed: "
-            "how they are switched is not described"
-        )
+    storage = board.storage_device
+    assert isinstance(storage, MemoryStorage)
     windows = [(number, 0, _EVERYWHERE - 1) for number in _numbers(hooks, _KERNEL)]
     if image_at is not None:
         begin = image_at // _MIB * _MIB
@@ -49,7 +44,7 @@ def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:
         end = begin + (board.arch.kernel.unpacker_caches if inside else 0)
         windows += [(number, begin, end) for number in _numbers(hooks, _IMAGE)]
     told = (f"flash-window {number} {low:#x} {high:#x}" for number, low, high in windows)
-    return [*control_lines(control), *told]
+    return [*control_lines(board.arch.control), *told]
 
 
 def _numbers(hooks: Hooks, name: str) -> list[int]:

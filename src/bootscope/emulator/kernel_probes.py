@@ -171,8 +171,8 @@ def _delays(hooks: Hooks, code: Code, m: _Members) -> None:
     """Delays that spin. Those that sleep show up as task switches."""
     for name in m.arch.kernel.delays:
         hooks.span("delay", code, code.function(name), f"{m.argument(0)} {m.link}")
-    # Both measure how much work fits into a fixed time, so they take equally long on any CPU.
-    for name in ("calibrate_delay", "raid6_select_algo"):
+    # They measure how much work fits into a fixed time, so they take equally long on any CPU.
+    for name in ("calibrate_delay", "raid6_select_algo", "hpet_alloc"):
         hooks.span("delay", code, code.function(name), f"{NOTHING} {m.link}")
     # The other kind of delay counts loops: it falls through into __loop_delay, which jumps to its own start
     # in every loop, so its start must not be hooked.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bootscope.arch.model import Architecture, Ports
+from bootscope.arch.model import Architecture
 from bootscope.boards.profile import Board
 from bootscope.capture.record import FIRST_FRAME, MILESTONE_TEXT, USAGE, WatchNames
 from bootscope.core.errors import UserError, unknown
@@ -22,6 +22,7 @@ from bootscope.emulator import (
     kernel_probes,
     loader_probes,
     message_probes,
+    port_lines,
     screen_probes,
     syscall_probes,
 )
@@ -204,20 +205,9 @@ def add_devices(w: Watch, board: Board) -> None:
         if isinstance(device, MemoryStorage):
             w.lines += [f"flash {number} {device.bus_bytes}", *device.watch_lines()]
     if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
-        w.lines += output_lines(ports)
+        w.lines += port_lines.outputs(ports)
     if isinstance(space := board.qemu.config_space, tuple):
         w.lines.append(f"config {space[0]:#x} {space[1] - space[0]:#x}")
-
-
-def output_lines(ports: Ports) -> list[str]:
-    """Lines for the plugin: the encodings of instructions that write to I/O ports."""
-    lines = [f"ports {ports.mask:#x}", *(f"prefix {first:#x} {last:#x}" for first, last in ports.prefixes)]
-    for out in ports.outputs:
-        repeat = f" {out.repeat[0]} {out.repeat[1]:#x}" if out.repeat else ""
-        narrow = f" {out.narrow[0]:#x} {out.narrow[1]}" if out.narrow else ""
-        what = f"{out.opcode:#x} {out.size} {out.port or 'next'} {out.value}{repeat}{narrow}"
-        lines.append(f"{'outputs' if out.repeat else 'output'} {what}")
-    return lines
 
 
 def _add_phases(w: Watch, board: Board, watched: Watched, programs: Programs) -> None:

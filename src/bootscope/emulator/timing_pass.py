@@ -11,13 +11,13 @@ from pathlib import Path
 
 from bootscope.arch.model import Control, Rule
 from bootscope.boards.changed import clock_core_of
-from bootscope.boards.profile import Board
+from bootscope.boards.profile import Board, Direct
 from bootscope.capture import counted, record, stream
 from bootscope.capture.record import BootInfo, RunInfo, Screen
 from bootscope.core.errors import ToolError, UserError, unknown
 from bootscope.core.text import seconds
 from bootscope.cores.profile import ALONE, PAGE_HINTS, SWITCHED, Core
-from bootscope.emulator import flash_probes, qemu
+from bootscope.emulator import flash_probes, port_lines, qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
 from bootscope.timeline.phases import boundaries
@@ -25,7 +25,6 @@ from bootscope.timeline.phases import boundaries
 _COUNTS, _PASS = "counts.bin", "pass"
 _UNIT_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SPARE_BYTES = 1 << 24
-"""The board's memory is assumed to begin at the multiple of this at or below the kernel's first address."""
 FLAT_PASSES = "flat-passes"
 """The line that says: stores to identity-mapped memory do not allocate cache lines."""
 PATIENCE = 8
@@ -33,8 +32,8 @@ PATIENCE = 8
 
 
 def control_of(board: Board, core: Core) -> Control:
-    """How the board's software switches caches. Raises UserError for a board that lacks this core, or whose
-    caches cannot be followed."""
+    """How the board's software switches caches. Raises UserError for a board that lacks this core, or has
+    several CPUs."""
     if core.architecture != board.architecture:
         raise UserError(
             f"core {core.name} is of architecture {core.architecture}, "
@@ -45,12 +44,7 @@ def control_of(board: Board, core: Core) -> Control:
             f"board {board.name} has {board.qemu.cpus} CPUs, and caches are modelled for one",
             hint="record it with qemu.cpus = 1",
         )
-    control = board.arch.control
-    if control is None:
-        raise UserError(
-            f"caches are not modelled for {board.arch.title}: how they are switched is not described"
-        )
-    return control
+    return board.arch.control
 
 
 def check(board: Board, core: Core) -> None:
@@ -64,10 +58,14 @@ def check(board: Board, core: Core) -> None:
 
 
 def memory_of(board: Board) -> tuple[int, int]:
-    """The board's memory: its first address, and the first one behind it."""
+    """The board's memory: its first address, and the first one behind it. It begins where the emulator puts a
+    kernel that it starts itself; a board that does not say where is assumed to have its memory from the
+    multiple of 16 MiB at or below the kernel's first address."""
     size = board.qemu.memory
     bytes_ = int(size[:-1]) * _UNIT_BYTES[size[-1]] if size[-1:] in _UNIT_BYTES else int(size) << 20
     first = board.addresses["kernel"] // _SPARE_BYTES * _SPARE_BYTES
+    if isinstance(board.direct, Direct):
+        first = board.direct.memory
     return first, first + bytes_
 
 
@@ -97,6 +95,8 @@ def lines(
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
     found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
     found += map(class_line, board.arch.classes)
+    found += [f"clock {o.size} {o.mask:#x} {o.value:#x}" for o in board.arch.clocks]
+    found += port_lines.inputs(ports) if (ports := board.arch.ports) else []
     found += [f"uncached {_range(each)}" for each in uncached]
     # Where stacks are followed, the lines already describe calls.
     return [*found, *(f"part {number}" for number in parts)]
