@@ -94,14 +94,28 @@ uint32_t bs_hierarchy_load(struct bs_hierarchy *h, uint64_t address)
 	return slot;
 }
 
-/* A store that goes past the first cache: runs of stores to a line are one. */
-static void pass_by(struct bs_hierarchy *h, uint64_t line, bool allocates)
+/* Whether the write buffer has a line; it has from now on. Runs of stores to a line are one. */
+static bool is_buffered(struct bs_hierarchy *h, uint64_t line)
 {
 	for (uint32_t i = 0; i < BS_WRITE_BUFFER; i++)
 		if (h->buffered[i] == line)
-			return;
+			return true;
 	h->buffered[h->next_buffered] = line;
 	h->next_buffered = (h->next_buffered + 1) % BS_WRITE_BUFFER;
+	return false;
+}
+
+void bs_hierarchy_combine(struct bs_hierarchy *h, uint64_t address)
+{
+	if (!is_buffered(h, address >> h->data.line_shift))
+		bs_count(h, BS_WRITTEN);
+}
+
+/* A store that goes past the first cache. */
+static void pass_by(struct bs_hierarchy *h, uint64_t line, bool allocates)
+{
+	if (is_buffered(h, line))
+		return;
 	if (!h->has_second) {
 		bs_count(h, BS_WRITTEN);
 		return;

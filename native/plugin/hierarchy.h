@@ -33,7 +33,7 @@ enum bs_count {
 	BS_DEVICE_STORE,
 	BS_TAKEN,	  /* branches */
 	BS_MISPREDICTED,
-	BS_POLLED_NS,	  /* virtual time in loops that ask a device again and again */
+	BS_POLLED_NS,	  /* virtual time in loops that ask a device, or a clock of the CPU, again and again */
 	BS_SPLIT_LOAD,	  /* accesses across a boundary that the core reads or writes up to in one go */
 	BS_SPLIT_STORE,
 	/* By what blocks of instructions hold (classes.h): */
@@ -91,6 +91,9 @@ uint32_t bs_hierarchy_load(struct bs_hierarchy *h, uint64_t address);
 /* `allocates`: whether the software has memory there brought in by stores, where a cache does so at all. */
 uint32_t bs_hierarchy_store(struct bs_hierarchy *h, uint64_t address, bool allocates);
 uint32_t bs_hierarchy_fetch(struct bs_hierarchy *h, uint64_t address);
+
+/* A store that no cache holds, but the write buffer combines with others to the same line. */
+void bs_hierarchy_combine(struct bs_hierarchy *h, uint64_t address);
 
 /* The page of an access: a walk unless its TLB has it. Returns the slot. */
 uint32_t bs_hierarchy_page(struct bs_hierarchy *h, uint64_t page, bool code);

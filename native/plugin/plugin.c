@@ -153,7 +153,7 @@ static void instrument_insn(struct qemu_plugin_insn *insn, size_t rest)
 	if (watch.moved_by)
 		add_hooks(insn, vaddr, vaddr - watch.moved_by, rest);
 	add_waits(insn, vaddr, rest);
-	if (watch.n_port)
+	if (watch.n_transfer)
 		bs_ports_translated(&watch, insn, rest);
 	bs_screen_translated(insn, vaddr, rest);
 	if (watch.flash.io)

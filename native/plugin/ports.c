@@ -6,11 +6,10 @@
 #include "capture.h"
 #include "clock.h"
 #include "devices.h"
+#include "opcode.h"
 #include "registers.h"
 #include "run.h"
 #include "timing.h"
-
-#define LONGEST_INSN 16
 
 /* An instruction that accesses a port: kept for as long as QEMU may run its block. */
 struct site {
@@ -26,14 +25,6 @@ static bool has_prefix(const uint8_t *prefixes, size_t n, uint8_t wanted)
 {
 	for (size_t i = 0; i < n; i++)
 		if (prefixes[i] == wanted)
-			return true;
-	return false;
-}
-
-static bool is_prefix(const struct bs_watch *w, uint8_t byte)
-{
-	for (size_t i = 0; i < w->n_prefix; i++)
-		if (byte >= w->prefix[i].start && byte < w->prefix[i].end)
 			return true;
 	return false;
 }
@@ -88,11 +79,9 @@ static void on_output(unsigned int vcpu, void *udata)
 
 void bs_ports_translated(struct bs_watch *w, struct qemu_plugin_insn *insn, size_t rest)
 {
-	uint8_t code[LONGEST_INSN];
-	size_t size = qemu_plugin_insn_data(insn, code, sizeof(code)), at = 0;
+	uint8_t code[BS_LONGEST_INSN];
+	size_t size = qemu_plugin_insn_data(insn, code, sizeof(code)), at = bs_opcode_prefixes(w, code, size);
 
-	while (at < size && is_prefix(w, code[at]))
-		at++;
 	const struct bs_transfer *t = at < size ? transfer_of(w, code[at]) : NULL;
 	if (!t || (t->port == BS_NO_REGISTER && at + 1 >= size))
 		return;

@@ -28,8 +28,8 @@ static void set_switches(void)
 			continue;
 		data = s->data == BS_AS_IS ? data : s->data == BS_ON;
 		code = s->code == BS_AS_IS ? code : s->code == BS_ON;
-		/* Data is cached by what a page says, so that there are pages. */
-		translates |= s->data == BS_ON && bs_pass.watch->control_bits[0];
+		/* Where a bit switches on, data is cached by what a page says, so that there are pages. */
+		translates |= s->data == BS_ON && bs_pass.watch->control_bits[0] && !bs_pass.watch->control_clear;
 	}
 	bs_hierarchy_switch(&bs_pass.h, data, code, translates);
 }

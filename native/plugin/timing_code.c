@@ -17,6 +17,7 @@ static struct bs_hierarchy *const h = &bs_pass.h;
 struct run {
 	struct bs_counted *block;
 	struct bs_branch end;
+	bool repeats; /* its last instruction, which begins the next block then */
 	uint64_t vaddr, page, chunks;
 	uint32_t insns, n_lines, tlb_slot;
 	bool in_memory, has_classes;
@@ -78,7 +79,7 @@ static void on_block(unsigned int vcpu, void *udata)
 
 	(void)vcpu;
 	bs_pass.serial++;
-	if (c.last) {
+	if (c.last && !(c.last->repeats && r->vaddr == c.last->end.address)) {
 		bool taken, known = bs_branches_went(&c.branches, &c.last->end, r->vaddr, &taken);
 
 		if (taken)
@@ -158,6 +159,7 @@ static struct run *new_run(struct qemu_plugin_tb *tb, struct bs_counted *block)
 	r->end.address = qemu_plugin_insn_vaddr(last);
 	r->end.behind = r->end.address + qemu_plugin_insn_size(last);
 	r->end.call = bs_opcode_is(c.watch->call, c.watch->n_call, last);
+	r->repeats = bs_opcode_repeats(c.watch, last);
 	find_lines(r, tb);
 	bs_classes_count(bs_pass.watch, tb, r->classes);
 	for (unsigned int i = 0; i < BS_N_CLASSES; i++)

@@ -82,6 +82,10 @@ static bool past_caches(uint64_t physical, uint64_t size, uint64_t insn, bool st
 	}
 	if (h->caches_data && !uncached)
 		return false;
+	if (h->caches_data && store && bs_pass.watch->combines) {
+		bs_hierarchy_combine(h, physical);
+		return true;
+	}
 	if (!goes_on(physical, size, insn, store))
 		bs_count(h, store ? BS_UNCACHED_STORE : BS_UNCACHED_LOAD);
 	return true;

@@ -34,6 +34,7 @@
 #define BS_MAX_CAPTURE 6
 #define BS_MAX_TRANSFER 16
 #define BS_MAX_PREFIX 16
+#define BS_MAX_REPEAT 4
 #define BS_MAX_CONDITIONS 16
 #define BS_MAX_TESTS 4
 #define BS_MAX_STACK_BYTES 4096
@@ -233,13 +234,15 @@ struct bs_timing {
 	struct bs_cache cache[BS_CACHES];
 	struct bs_branches branches;
 	uint64_t control_bits[3]; /* translates, caches data, caches code */
-	uint64_t control_clear;	  /* those of them that are clear where they say yes */
+	uint64_t control_clear;	  /* those of them that switch off */
 	uint8_t control[BS_MAX_CONTROL]; /* registers */
 	size_t n_control;
 	struct bs_opcode control_by[BS_MAX_IDLE];
 	size_t n_control_by;
 	struct bs_opcode clock[BS_MAX_IDLE];
 	size_t n_clock;
+	uint8_t repeat[BS_MAX_REPEAT];
+	size_t n_repeat;
 	struct bs_range large[BS_MAX_CODE];
 	size_t n_large;
 	uint32_t large_shift;
@@ -248,6 +251,7 @@ struct bs_timing {
 	uint64_t part[BS_MAX_PARTS];
 	size_t n_parts;
 	uint64_t split[2]; /* loads, stores: a power of 2; 0: they may lie anywhere */
+	bool combines;	   /* stores to what is uncached are combined to lines */
 	bool flat_passes;  /* memory that is mapped as it is, is not brought in by stores */
 	struct bs_class classes[BS_MAX_CLASSES];
 	size_t n_classes;

@@ -98,6 +98,17 @@ bool bs_watch_add_clock(struct bs_watch *w, const struct bs_line *l)
 	return bs_add_pattern(l, w->timing.clock, &w->timing.n_clock);
 }
 
+bool bs_watch_add_repeat(struct bs_watch *w, const struct bs_line *l)
+{
+	struct bs_timing *t = &w->timing;
+	uint64_t v;
+
+	if (t->n_repeat == BS_MAX_REPEAT || l->n != 2 || !bs_number(l->word[1], &v) || v > UINT8_MAX)
+		return false;
+	t->repeat[t->n_repeat++] = (uint8_t)v;
+	return true;
+}
+
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l)
 {
 	uint64_t v[3];
@@ -114,6 +125,12 @@ bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l)
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l)
 {
 	return bs_add_range(l, w->timing.uncached, &w->timing.n_uncached);
+}
+
+bool bs_watch_set_combines(struct bs_watch *w, const struct bs_line *l)
+{
+	w->timing.combines = true;
+	return l->n == 1;
 }
 
 bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l)

@@ -11,13 +11,16 @@
  *   control TRANSLATES DATA CODE REG...    bits of a control register that are all set while addresses are
  *                                          translated, data and code are cached; of several registers the
  *                                          one that changed last counts
- *   control-clear BITS                     those of these bits that are clear, not set, where they say yes
+ *   control-clear BITS                     those of these bits that switch off: 0 in the register means on
  *   control-by SIZE MASK VALUE             an instruction that changes one of them, or what is translated to
  *                                          what (repeatable)
  *   clock SIZE MASK VALUE                  an instruction that reads a clock of the CPU (repeatable)
+ *   repeat PREFIX                          a prefix (watch_port.h) that has an instruction repeat itself: each
+ *                                          time is a block of its own, and none a branch (repeatable)
  *   large LO HI SHIFT                      addresses in here are translated in pages of 2^SHIFT bytes, as are
  *                                          those that stay what they are (repeatable)
  *   uncached LO HI                         memory that no cache holds (repeatable)
+ *   combines                               while data are cached, stores to such memory are combined to lines
  *   switched PART DATA CODE                in a part, from 0, the caches of data and code are thought of as `on`
  *                                          or `off`, or `as-is` (repeatable)
  *   part EVENT                             with this event (timing.h), from 0, a new part begins (repeatable)
@@ -37,8 +40,10 @@ bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_control_clear(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_clock(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_add_repeat(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_set_combines(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_switched(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_price(struct bs_watch *w, const struct bs_line *l);

@@ -56,7 +56,7 @@ WRONG_LINES = [
     "outputs 0x6e 1 r2 r6 r1", "outputs 0x6e 1 next r6 r1 0xf3", "outputs 0x6e 1 r2 r6 1 0xf3",
     "input 0xec", "input 256 r2", "input 0xec 2", "input 0xec r2 r0", "inputs 0x6c next r1 0xf3",
     "inputs 0x6c r2 r1", "inputs 0x6c r2 r1 256", "control-clear", "control-clear x", "control-clear 1 2",
-    "clock 2", "clock 9 1 1",
+    "clock 2", "clock 9 1 1", "repeat", "repeat 256", "combines 1", "\n".join(["repeat 1"] * 5),
     "\n".join(["prefix 1 2"] * 17), "\n".join(["output 0xee 1 r2 r0"] * 17),
     "paced-port", "paced-port 16550 1 4 24000000 16", "paced-port 16550 9 4 24000000 16 86805",
     "paced-port 16551 1 4 24000000 16 86805", "paced-port 16550 1 0 24000000 16 86805",

@@ -218,6 +218,6 @@ def test_a_pc_is_counted_the_same_each_time(bootscope: Bootscope) -> None:
     assert digests[0] == digests[1] and len(digests[0]) == 1
     found = bootscope.json("show", "--view", "memory")
     (phases,) = (table["rows"] for table in found["tables"] if table["name"] == "memory-phases")
-    (firmware,) = (row for row in phases if row["what"] == "firmware")
+    (firmware,) = (row for row in phases if row["phase"] == "firmware")
     # SeaBIOS copies itself from its flash, and asks PCI devices by ports.
     assert firmware["uncached_ns"] > 10_000_000 and firmware["device_ns"] > 10_000_000

@@ -44,6 +44,22 @@ def test_a_core_that_the_machine_is_not_is_refused(board: Board, core: Core, sai
     assert said in error.value.message
 
 
+@pytest.mark.parametrize(
+    ("board", "first", "end"),
+    [
+        ("cubieboard", 0x40000000, 0x80000000),
+        ("imx8mp-evk", 0x40000000, 0x80000000),
+        ("q35", 0, 0x40000000),
+        ("vexpress-a9", 0x60000000, 0x80000000),
+        ("virt-arm64", 0x40000000, 0x80000000),
+        ("virt-riscv64", 0x80000000, 0xC0000000),
+        ("zynq", 0, 0x40000000),
+    ],
+)
+def test_where_the_memory_of_a_board_is(board: str, first: int, end: int) -> None:
+    assert timing_pass.memory_of(load_board(board)) == (first, end)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> StoredRun:
     """The recorded stock boot, which has no counts."""

@@ -87,6 +87,7 @@ def test_how_the_plugin_is_told_of_inputs_and_of_caches(tmp_path: Path) -> None:
         ("410f0138", True),  # invlpg (%r8)
         ("0f0138", True),
         ("0f0101", False),  # sgdt (%rcx)
+        ("0f01f8", False),  # swapgs
         ("0faa", True),  # rsm
     ],
 )
@@ -95,6 +96,23 @@ def test_what_changes_caches_or_translation(code: str, switches: bool) -> None:
     word = int.from_bytes(data, "little")
     known = (o for o in X86_64.control.changed_by if o.size == len(data))
     assert any(word & o.mask == o.value for o in known) == switches
+
+
+@pytest.mark.parametrize(
+    ("code", "reads"), [("0f31", True), ("0f01f9", True), ("0f30", False), ("0f01f8", False)]
+)
+def test_what_reads_the_time_stamp_counter(code: str, reads: bool) -> None:
+    data = bytes.fromhex(code)
+    word = int.from_bytes(data, "little")
+    assert any(o.size == len(data) and word & o.mask == o.value for o in X86_64.clocks) == reads
+
+
+def test_memory_in_two_pieces_is_refused() -> None:
+    board = load_board("q35")
+    large = msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, memory="3G"))
+    with pytest.raises(UserError, match="has 3G of memory, which is in two pieces") as caught:
+        timing_pass.control_of(large, load_core("atom-n270"))
+    assert caught.value.hint == "record it with less than 2816 MiB (qemu.memory)"
 
 
 def test_what_qemu_is_told_of_the_board() -> None:

@@ -129,15 +129,15 @@ def reason(wait: Wait, evidence: Evidence, stacks: Stacks) -> tuple[str, str]:
 
 def spinning(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
     """Delay loops, without those inside another one: (who waits, the function that requested it, start and
-    length in ns). Messages that are printed inside are no waits for a clock, and not part of the length."""
+    length in ns). What is printed inside does not wait for a clock: the serial line's time is left out."""
     done: dict[int, int] = defaultdict(int)
     for call in evidence.scene.of(*DELAYS):
         if call.start_ns < done[call.task.number]:
             continue
         done[call.task.number] = call.end_ns
         who = doing(evidence, call.task, call.first, call.start_ns)
-        devices_ns = sum(evidence.ledger.devices(call.first, call.last))
-        yield who, caller(call, evidence), call.start_ns, max(0, call.end_ns - call.start_ns - devices_ns)
+        printed_ns = evidence.ledger.of_call(call).console_ns
+        yield who, caller(call, evidence), call.start_ns, call.end_ns - call.start_ns - printed_ns
 
 
 def countdown(evidence: Evidence) -> list[Call]:

@@ -86,10 +86,11 @@ class Control:
     """How software switches caches and the MMU. `registers`: by QEMU's names, of which a CPU has some; the
     one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
     translated, data and code are cached; 0 for what is never switched (caches are then on). `clear`: those of
-    these bits that disable what they name, so that they are clear instead. `changed_by`:
+    these bits that switch off: 0 in the register means on. `changed_by`:
     what writes these registers, those of page tables, and the TLB. `large`: addresses of the kernel that are
     translated in pages of 2**`large_shift` bytes. `flat_passes`: stores do not allocate cache lines in
-    identity-mapped memory, the mapping of boot loaders."""
+    identity-mapped memory, the mapping of boot loaders. `combines`: while data is cached, stores to a frame
+    buffer are combined to lines."""
 
     registers: tuple[str, ...]
     translates: int
@@ -100,6 +101,7 @@ class Control:
     large_shift: int
     flat_passes: bool = False
     clear: int = 0
+    combines: bool = False
 
 
 class Instructions(Protocol):
@@ -312,6 +314,9 @@ class Architecture:
     an architecture whose decompressor moves to the end of that memory; 0 where it does not."""
     clocks: tuple[Opcode, ...] = ()
     """Instructions that read a clock of the CPU; empty where only functions that are known wait for it."""
+    repeats: tuple[int, ...] = ()
+    """Prefixes in `ports` with which an instruction repeats itself: each time is a block of its own for the
+    emulator."""
     yields: tuple[Opcode, ...] = ()
     """Instructions that yield the CPU's turn to other CPUs in the emulator: in loops that wait for one of
     them."""

@@ -152,6 +152,7 @@ X86_64 = Architecture(
     # arch/x86/boot/compressed/head_64.S copies itself to the end of that memory.
     unpacker_moves=0x260,
     clocks=(Opcode(2, 0xFFFF, 0x310F), Opcode(3, 0xFFFFFF, 0xF9010F)),  # rdtsc, rdtscp
+    repeats=(0xF2, 0xF3),
     # In real mode; programs of that stage are below 1 MiB.
     segment_bytes=0x10000,
     # An operand size prefix selects 16 bits in 32- and 64-bit code, which drivers are.
@@ -181,10 +182,11 @@ X86_64 = Architecture(
         data=_CACHES_OFF,
         code=_CACHES_OFF,
         clear=_CACHES_OFF,
+        combines=True,
         changed_by=(
             # mov to a control register, from the first eight registers and from the others
             *(Opcode(3, 0xC0FFFF, 0xC0220F), Opcode(4, 0xC0FFFFFF, 0xC0220F41)),
-            # invlpg of where a register points; rsm, which ends system management mode
+            # invlpg of where a register points, without an offset; rsm, which ends system management mode
             *(Opcode(3, 0xF8FFFF, 0x38010F), Opcode(4, 0xF8FFFFFF, 0x38010F41), Opcode(2, 0xFFFF, 0xAA0F)),
         ),
         # All memory, its descriptions (vmemmap), and the kernel's image; modules are in pages of 4 KiB.

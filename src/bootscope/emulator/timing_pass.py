@@ -17,6 +17,7 @@ from bootscope.capture.record import BootInfo, RunInfo, Screen
 from bootscope.core.errors import ToolError, UserError, unknown
 from bootscope.core.text import seconds
 from bootscope.cores.profile import ALONE, PAGE_HINTS, SWITCHED, Core
+from bootscope.devices.model import PORTS
 from bootscope.emulator import flash_probes, port_lines, qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
@@ -33,7 +34,7 @@ PATIENCE = 8
 
 def control_of(board: Board, core: Core) -> Control:
     """How the board's software switches caches. Raises UserError for a board that lacks this core, or has
-    several CPUs."""
+    several CPUs, or memory in two pieces."""
     if core.architecture != board.architecture:
         raise UserError(
             f"core {core.name} is of architecture {core.architecture}, "
@@ -44,6 +45,7 @@ def control_of(board: Board, core: Core) -> Control:
             f"board {board.name} has {board.qemu.cpus} CPUs, and caches are modelled for one",
             hint="record it with qemu.cpus = 1",
         )
+    _check_memory(board)
     return board.arch.control
 
 
@@ -58,15 +60,28 @@ def check(board: Board, core: Core) -> None:
 
 
 def memory_of(board: Board) -> tuple[int, int]:
-    """The board's memory: its first address, and the first one behind it. It begins where the emulator puts a
-    kernel that it starts itself; a board that does not say where is assumed to have its memory from the
-    multiple of 16 MiB at or below the kernel's first address."""
+    """The board's memory: its first address, and the first one behind it. A board that says neither where its
+    memory is nor where a kernel is put into it is assumed to have it from the multiple of 16 MiB at or below
+    the kernel's first address."""
+    if isinstance(board.qemu.ram, tuple):
+        return board.qemu.ram
     size = board.qemu.memory
     bytes_ = int(size[:-1]) * _UNIT_BYTES[size[-1]] if size[-1:] in _UNIT_BYTES else int(size) << 20
     first = board.addresses["kernel"] // _SPARE_BYTES * _SPARE_BYTES
     if isinstance(board.direct, Direct):
         first = board.direct.memory
     return first, first + bytes_
+
+
+def _check_memory(board: Board) -> None:
+    """Raises UserError for memory that is in two pieces, one of them behind the addresses of PCI."""
+    space, (_, end) = board.qemu.config_space, memory_of(board)
+    if isinstance(space, tuple) and end > space[0] > memory_of(board)[0]:
+        raise UserError(
+            f"board {board.name} has {board.qemu.memory} of memory, which is in two pieces, "
+            "and caches are modelled for one",
+            hint=f"record it with less than {space[0] >> 20} MiB (qemu.memory)",
+        )
 
 
 def lines(
@@ -93,10 +108,14 @@ def lines(
     if not flash_probes.follow_switches(board):
         found += flash_probes.control_lines(control)
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
+    found += ["combines"] * control.combines
     found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
     found += map(class_line, board.arch.classes)
     found += [f"clock {o.size} {o.mask:#x} {o.value:#x}" for o in board.arch.clocks]
-    found += port_lines.inputs(ports) if (ports := board.arch.ports) else []
+    if ports := board.arch.ports:
+        watched = any(device.address_space == PORTS for device in board.devices.values())
+        found += [*([] if watched else port_lines.outputs(ports)), *port_lines.inputs(ports)]
+    found += [f"repeat {prefix:#x}" for prefix in board.arch.repeats]
     found += [f"uncached {_range(each)}" for each in uncached]
     # Where stacks are followed, the lines already describe calls.
     return [*found, *(f"part {number}" for number in parts)]

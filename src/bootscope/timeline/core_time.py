@@ -7,7 +7,7 @@ instructions take
     instructions x base time + branches + waits for caches, memory and devices
 
 Three kinds of virtual time stay the same: sleeps of the CPU, loops that wait for a clock, and loops that poll
-a device.
+a device or a clock of the CPU.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def on_core(records: list[Record], run: RunInfo, timing: Timing) -> Spread:
 
 def _cost(part: _Stretch, prices: Price, tick_ns: int) -> tuple[int, int, int]:
     """The time that the computing of a stretch takes, in ps, the part of that waiting for memory, and the
-    part polling a device."""
+    part polling a device or a clock."""
     computing_ns = part.computing_ns[-1]
     if not computing_ns:
         # It waits for a clock, so that waiting for memory adds nothing.
