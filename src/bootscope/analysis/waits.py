@@ -136,7 +136,7 @@ def spinning(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
             continue
         done[call.task.number] = call.end_ns
         who = doing(evidence, call.task, call.first, call.start_ns)
-        printed_ns = evidence.ledger.of_call(call).console_ns
+        printed_ns = evidence.ledger.printed_ns(call.first, call.last)
         yield who, caller(call, evidence), call.start_ns, call.end_ns - call.start_ns - printed_ns
 
 
