@@ -46,7 +46,7 @@ def library_cache(plan: Plan, evidence: Evidence, steps: list[Step]) -> None:
     plan.kept |= _needed(evidence, rows, searched)
     card = plan.board.card
     reading_ns = _each_ns(rows) * len(mine)
-    plan.counted_ns -= reading_ns + card.cost_ns(_PAGE_BYTES)
+    plan.counted_ns -= reading_ns + card.random_read_ns(_PAGE_BYTES)
     plan.assume(
         f"{len(searched)} calls in which {len(mine)} programs looked for libraries in vain are gone",
         f"each of these programs maps {CACHE}, which is read once: {reading_ns / 1e6:.1f} ms in all",

@@ -199,7 +199,7 @@ _Part = tuple[StorageCommand, int, int, Fraction]
 
 def _read_less(plan: Plan, evidence: Evidence, parts: list[_Part]) -> None:
     """After all other changes: they may change the card, or the read may be gone."""
-    gone, latency_ns = Gone(plan.gone), plan.board.card.command_latency_ns.value
+    gone, latency_ns = Gone(plan.gone), plan.board.card.read_latency_ns
     for event, start, end, share in parts:
         if start in gone:
             continue

@@ -122,7 +122,7 @@ def _other(plan: Plan, evidence: Evidence, now: str, value: str, drivers: Driver
     card = plan.board.card
     commands = reads.commands - then.commands
     transfer_ns = (reads.bytes - then.bytes) * 1_000_000_000 // card.bandwidth_bytes_per_s.value
-    plan.counted_ns += commands * card.command_latency_ns.value + transfer_ns
+    plan.counted_ns += commands * card.read_latency_ns + transfer_ns
     in_ext4 = reads.files_bytes * 1_000_000 // before.files_ppm
     plan.counted_ns -= after.mount_ns + in_ext4 * after.use_ps // 1000
     if drivers.old_stops:
@@ -170,7 +170,7 @@ def _read_more(plan: Plan, evidence: Evidence, more: int) -> None:
         )
     commands = more * every.files_commands // every.files_bytes
     transfer_ns = more * 1_000_000_000 // card.bandwidth_bytes_per_s.value
-    plan.counted_ns -= transfer_ns + commands * card.command_latency_ns.value
+    plan.counted_ns -= transfer_ns + commands * card.read_latency_ns
     larger_by = "larger" if more >= 0 else "smaller"
     plan.assume(f"{abs(more)} bytes by which programs and libraries are {larger_by} are all read")
 

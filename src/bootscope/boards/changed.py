@@ -168,14 +168,15 @@ def _thousandths(match: re.Match[str]) -> int:
 
 
 def _scaled(card: CardClass, thousandths: int) -> CardClass:
-    said = "a requested change"
-    bandwidth = card.bandwidth_bytes_per_s.value * thousandths // 1000
-    latency = card.command_latency_ns.value * 1000 // thousandths
-    return CardClass(
-        title=card.title,
-        bandwidth_bytes_per_s=Sourced(value=max(1, bandwidth), source=said),
-        command_latency_ns=Sourced(value=latency, source=said),
-    )
+    """The card with rates so many thousandths, and latencies in inverse proportion."""
+    scaled = {
+        key: Sourced(
+            value=max(1, value * thousandths // 1000) if is_rate else value * 1000 // thousandths,
+            source="a requested change",
+        )
+        for key, value, is_rate in card.figures()
+    }
+    return msgspec.structs.replace(card, **scaled)
 
 
 def _clock(board: Board, value: str) -> Board:

@@ -261,18 +261,24 @@ def _check_machine(board: Board, path: Path) -> None:
 
 def _not_negative(board: Board) -> list[tuple[str, int]]:
     """The numbers that formulas add."""
-    latencies = {n: c.command_latency_ns.value for n, c in board.card_classes.items()}
-    found = [(f"card_classes.{name}.command_latency_ns.value", ns) for name, ns in latencies.items()]
+    found = _of_cards(board, divisors=False)
     return [("power_on_ns.value", board.power_on_ns.value), *found]
+
+
+def _of_cards(board: Board, *, divisors: bool) -> list[tuple[str, int]]:
+    """The figures of all card classes, with their keys: the divisors, or the others."""
+    return [
+        (f"card_classes.{name}.{key}.value", value)
+        for name, card in board.card_classes.items()
+        for key, value, divides in card.figures()
+        if divides == divisors
+    ]
 
 
 def _positive(board: Board) -> list[tuple[str, int]]:
     """The numbers that formulas divide by."""
     found = [("cpu_scale_ppm.value", board.cpu_scale_ppm.value)]
-    found += [
-        (f"card_classes.{n}.bandwidth_bytes_per_s.value", c.bandwidth_bytes_per_s.value)
-        for n, c in board.card_classes.items()
-    ]
+    found += _of_cards(board, divisors=True)
     for name, device in board.devices.items():
         found += [(f"devices.{name}.{key}", number) for key, number in device.above_zero().items()]
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bootscope.boards.profile import UNSCALED_PPM, Board
+from bootscope.core.errors import UserError
 
 CPU, COMMANDS, BYTES, LINE, EXTRA, MEMORY = range(6)
 """The kinds of amounts that have a rate, in the order of :class:`Rates`; MEMORY only on a core's model."""
@@ -64,8 +65,14 @@ class Parts(NamedTuple):
 
 
 def rates_of(board: Board) -> Rates:
-    """The rates that a profile states."""
+    """The rates that a profile states. Raises UserError for a card with more figures than are fitted."""
     card = board.card
+    if not card.is_plain:
+        raise UserError(
+            "calibrate fits one latency of a card, "
+            f"and {card.title} has others for random commands or for writes",
+            hint=f"choose a card with one: --board {board.name}:card=CLASS",
+        )
     return Rates(
         board.cpu_scale_ppm.value / UNSCALED_PPM,
         card.command_latency_ns.value,

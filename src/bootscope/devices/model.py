@@ -6,10 +6,12 @@ A device is a table of a board profile (``[devices.NAME]``, ``kind``), so its cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
+
+import msgspec
 
 from bootscope.core.settings import Setting, Sourced
 
@@ -41,7 +43,7 @@ class ConsoleByte(DeviceEvent):
 class StorageCommand(DeviceEvent):
     """A command with data. `sector` is None for data that are not the medium's content.
 
-    `follows`: it continues where the previous one ended, for media that are read as memory.
+    `follows`: it continues where the previous one of the medium ended.
     """
 
     opcode: int
@@ -76,21 +78,70 @@ class MemoryDecoder(Decoder, Protocol):
 
 
 class CardClass(Setting, frozen=True):
-    """The cost of a storage command: latency_ns + bytes / bandwidth."""
+    """The cost of a storage command: latency_ns + bytes / bandwidth.
+
+    Optional, for cards that were measured in more detail: `random_latency_ns` of a read that does not
+    continue where the command before ended; `write_bandwidth_bytes_per_s`; `random_write_latency_ns` of such
+    a write, with the time in which the card is busy afterwards.
+    """
 
     title: str
     bandwidth_bytes_per_s: Sourced
     command_latency_ns: Sourced
+    random_latency_ns: Sourced | msgspec.UnsetType = msgspec.UNSET
+    write_bandwidth_bytes_per_s: Sourced | msgspec.UnsetType = msgspec.UNSET
+    random_write_latency_ns: Sourced | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all commands with as much data cost the same."""
+        more = (self.random_latency_ns, self.write_bandwidth_bytes_per_s, self.random_write_latency_ns)
+        return not any(isinstance(figure, Sourced) for figure in more)
 
     @property
     def timing(self) -> str:
-        """Both numbers, for the plugin."""
+        """Bandwidth and latency, for the plugin."""
         return f"{self.command_latency_ns.value} {self.bandwidth_bytes_per_s.value}"
 
+    @property
+    def read_latency_ns(self) -> int:
+        """The latency of a read anywhere on the medium."""
+        return _first(self.random_latency_ns, self.command_latency_ns)
+
     def cost_ns(self, size_bytes: int) -> int:
-        """latency + bytes / bandwidth, rounded down to a nanosecond."""
-        transfer = size_bytes * 1_000_000_000 // self.bandwidth_bytes_per_s.value
-        return self.command_latency_ns.value + transfer
+        """latency + bytes / bandwidth, rounded down to a nanosecond, of a read that continues another."""
+        return self.command_latency_ns.value + _transfer_ns(size_bytes, self.bandwidth_bytes_per_s.value)
+
+    def random_read_ns(self, size_bytes: int) -> int:
+        """The same of a read anywhere on the medium."""
+        return self.read_latency_ns + _transfer_ns(size_bytes, self.bandwidth_bytes_per_s.value)
+
+    def command_ns(self, command: StorageCommand) -> int:
+        """The cost of a command. Data that are not on the medium (`sector` None) are never elsewhere."""
+        elsewhere = command.sector is not None and not command.follows
+        if not command.write:
+            return self.random_read_ns(command.size_bytes) if elsewhere else self.cost_ns(command.size_bytes)
+        rate = _first(self.write_bandwidth_bytes_per_s, self.bandwidth_bytes_per_s)
+        latency_ns = self.command_latency_ns.value
+        if elsewhere:
+            latency_ns = _first(self.random_write_latency_ns, self.random_latency_ns, self.command_latency_ns)
+        return latency_ns + _transfer_ns(command.size_bytes, rate)
+
+    def figures(self) -> Iterator[tuple[str, int, bool]]:
+        """(key, value, whether it is a rate) of each figure that the class has."""
+        for key in self.__struct_fields__:
+            figure = getattr(self, key)
+            if isinstance(figure, Sourced):
+                yield key, figure.value, key.endswith("bytes_per_s")
+
+
+def _first(*figures: Sourced | msgspec.UnsetType) -> int:
+    """The first figure that is set; the last one always is."""
+    return next(figure.value for figure in figures if isinstance(figure, Sourced))
+
+
+def _transfer_ns(size_bytes: int, bytes_per_s: int) -> int:
+    return size_bytes * 1_000_000_000 // bytes_per_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +243,10 @@ class Storage(Device, Protocol):
     """A storage controller that the board can boot from."""
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
-        """The cost of a command with so many bytes on the real board."""
+        """The least that a read of so many bytes costs on the real board."""
+
+    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
+        """The cost of a command on the real board."""
 
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         """QEMU's arguments for it and its content: as a snapshot, so that no boot changes it."""
@@ -221,6 +275,3 @@ class MemoryStorage(Storage, Protocol):
 
     def watch_lines(self) -> tuple[str, ...]:
         """More lines for the plugin, about how it is read."""
-
-    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
-        """The cost of an event on the real board."""

@@ -4,6 +4,8 @@ boot loaders for what they need."""
 
 from __future__ import annotations
 
+from bootscope.devices.model import SECTOR_BYTES
+
 SECTOR_OPCODES = frozenset({17, 18, 24, 25})
 """Commands whose argument is a place on the card."""
 APP_COMMAND = 55
@@ -36,6 +38,20 @@ FROM_FILES = {"SYS_MMCSD_FS_BOOT": True, "SYS_MMCSD_FS_BOOT_PARTITION": 1}
 WHERE_FIRST = ("common/spl/spl_mmc.c", "\treturn MMCSD_MODE_FS;\n", "\treturn MMCSD_MODE_RAW;\n")
 """The place in U-Boot's sources where an SPL that can read files decides to look there only: the file, its
 text, and the text that makes it try sectors first."""
+
+
+class Place:
+    """Where on a medium the last command ended."""
+
+    def __init__(self) -> None:
+        self._end: int | None = None
+
+    def goes_on(self, sector: int | None, size_bytes: int) -> bool:
+        """Whether the next command begins there. Data that are not on the medium move nothing."""
+        if sector is None:
+            return False
+        last, self._end = self._end, sector + -(-size_bytes // SECTOR_BYTES)
+        return sector == last
 
 
 def byte_addressed(card_bytes: int) -> bool:

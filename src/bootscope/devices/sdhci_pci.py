@@ -41,6 +41,9 @@ class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
         return medium.cost_ns(size_bytes)
 
+    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
+        return medium.command_ns(event)
+
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},{media.writes}"
         return ("-drive", drive, "-device", "sdhci-pci", "-device", "sd-card,drive=card")
@@ -60,6 +63,7 @@ class SdhciDecoder:
         self._name, self._byte_addressed = name, byte_addressed
         self._block_bytes = self._blocks = self._argument = self._mode = 0
         self._after_app_command = False
+        self._place = sd_card.Place()
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         if offset == self._BLOCK_SIZE:
@@ -86,4 +90,5 @@ class SdhciDecoder:
         if not value & self._DATA:
             return None
         size = self._block_bytes * (self._blocks if self._mode & self._SEVERAL else 1)
-        return StorageCommand(index, self._name, opcode, sector, size, not self._mode & self._READS)
+        follows = self._place.goes_on(sector, size)
+        return StorageCommand(index, self._name, opcode, sector, size, not self._mode & self._READS, follows)

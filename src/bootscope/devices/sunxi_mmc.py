@@ -35,6 +35,9 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
         return medium.cost_ns(size_bytes)
 
+    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
+        return medium.command_ns(event)
+
     def paced_line(self, number: int, medium: CardClass) -> str:
         return f"paced-card sunxi-mmc {number} {medium.timing}"
 
@@ -55,6 +58,7 @@ class SunxiMmcDecoder:
         self._name, self._byte_addressed = name, byte_addressed
         self._bytes = self._argument = 0
         self._after_app_command = False
+        self._place = sd_card.Place()
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         if offset == self._BYTE_COUNT:
@@ -73,4 +77,7 @@ class SunxiMmcDecoder:
         self._after_app_command = opcode == sd_card.APP_COMMAND
         if not value & self._DATA:
             return None
-        return StorageCommand(index, self._name, opcode, sector, self._bytes, bool(value & self._WRITE))
+        follows = self._place.goes_on(sector, self._bytes)
+        return StorageCommand(
+            index, self._name, opcode, sector, self._bytes, bool(value & self._WRITE), follows
+        )

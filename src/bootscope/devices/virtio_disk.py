@@ -18,6 +18,7 @@ from bootscope.devices.model import (
     StorageCommand,
     in_option,
 )
+from bootscope.devices.sd_card import Place
 
 DISK = "/dev/vda"
 """Linux's name of the only such disk."""
@@ -42,6 +43,9 @@ class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
         return medium.cost_ns(size_bytes)
 
+    def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
+        return medium.command_ns(event)
+
     def qemu_arguments(self, media: Media) -> tuple[str, ...]:
         drive = f"id=card,if=none,format={media.card_format},file={in_option(media.card)},{media.writes}"
         # Requests are processed at once where the guest makes them, not later by another thread.
@@ -62,6 +66,7 @@ class VirtioDiskDecoder:
     def __init__(self, name: str, behind: int) -> None:
         self._name, self._behind = name, behind
         self._what = self._sector = 0
+        self._place = Place()
 
     def store(self, index: int, offset: int, value: int) -> DeviceEvent | None:
         match offset - self._behind:
@@ -71,5 +76,6 @@ class VirtioDiskDecoder:
                 self._sector = value
             case self._BYTES if value:
                 write = self._what == self._WRITE
-                return StorageCommand(index, self._name, self._what, self._sector, value, write)
+                follows = self._place.goes_on(self._sector, value)
+                return StorageCommand(index, self._name, self._what, self._sector, value, write, follows)
         return None

@@ -25,6 +25,12 @@ def check(board: Board) -> None:
         )
     for name in (board.console, board.storage):
         _paced(board, name)
+    if not board.card.is_plain:
+        raise UserError(
+            f"{board.name}: guest-clock={OF_BOARD} is modelled for cards whose commands all have the same "
+            f"latency, and {board.card.title} has others for random commands or for writes",
+            hint="choose another with card=CLASS, or leave guest-clock out",
+        )
 
 
 def lines(board: Board, devices: Mapping[int, str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from bootscope.analysis.views import View
 from bootscope.boards.changed import clock_core_of, waits_for_devices
 from bootscope.boards.profile import Board
 from bootscope.core.text import error_words, seconds, size, span, visible
+from bootscope.devices.model import CardClass
 from bootscope.export.text import plain
 from bootscope.report import answer, run_bar
 from bootscope.report.columns import Texts, columns
@@ -42,6 +43,12 @@ TIMELINE = ("format", "model", "paint", "layout", "names", "timeline", "interact
 _SCRIPTS = (
     *TIMELINE, "link", "consoles", "flame_tree", "flame", "sorted", "packed", "page",
 )  # fmt: skip
+_CARD_FIGURES = {
+    "bandwidth_bytes_per_s": "card bandwidth", "command_latency_ns": "card latency",
+    "random_latency_ns": "card latency of random reads",
+    "write_bandwidth_bytes_per_s": "card bandwidth of writes",
+    "random_write_latency_ns": "card latency of random writes",
+}  # fmt: skip
 MAX_LINE = 400
 MAX_ROWS = 1000
 MAX_LINES = 5_000
@@ -63,9 +70,14 @@ def _console(lines: Sequence[tuple[int, str, str]], begin_ns: int, total_ns: int
     ]
 
 
+def _of_card(card: CardClass) -> Iterator[tuple[str, str]]:
+    for key, value, is_rate in card.figures():
+        told = f"{size(value)}/s" if is_rate else f"{span(value)} a command"
+        yield _CARD_FIGURES[key], f"{told} ({getattr(card, key).source})"
+
+
 def _provenance(v: View) -> list[tuple[str, str]]:
     info, card = v.run.info, v.run.info.board.card
-    bandwidth, latency = card.bandwidth_bytes_per_s, card.command_latency_ns
     return [
         ("run", info.run_id),
         ("boot", f"{v.boot.info.number} of {len(v.run.boots)}, started {v.boot.info.started}"),
@@ -83,8 +95,7 @@ def _provenance(v: View) -> list[tuple[str, str]]:
         _clock(info.board),
         ("CPU time", f"{info.board.cpu_scale_ppm.value / 1e6:g} of that ({info.board.cpu_scale_ppm.source})"),
         ("card", card.title),
-        ("card bandwidth", f"{size(bandwidth.value)}/s ({bandwidth.source})"),
-        ("card latency", f"{span(latency.value)} a command ({latency.source})"),
+        *_of_card(card),
         *([("core", v.core.title)] if v.core else []),
         ("clock", f"{v.timeline.clock_syncs:,} resynchronisations, worst {span(v.timeline.clock_worst_ns)}"),
         ("bootscope", info.bootscope),

@@ -20,7 +20,7 @@ from typing import Literal
 
 from bootscope.boards.profile import Board
 from bootscope.capture.stream import Record
-from bootscope.devices.model import ConsoleByte, DeviceEvent, MemoryStorage, StorageCommand
+from bootscope.devices.model import ConsoleByte, DeviceEvent, StorageCommand
 from bootscope.devices.serial import LineQueue
 
 CostKind = Literal["storage", "console"]
@@ -69,10 +69,7 @@ def transfers_ns(events: Iterable[DeviceEvent], board: Board) -> dict[int, int]:
 def _storage_costs(board: Board) -> Callable[[StorageCommand], int]:
     """The cost in ns of a command of the board's storage."""
     storage, card = board.storage_device, board.card
-    # Checked once: a check against a protocol takes longer than all other work on an event.
-    if isinstance(storage, MemoryStorage):
-        return lambda event: storage.event_ns(event, card)
-    return lambda event: storage.cost_ns(event.size_bytes, card)
+    return lambda event: storage.event_ns(event, card)
 
 
 def costs(records: list[Record], events: Iterable[DeviceEvent], board: Board) -> list[Cost]:
