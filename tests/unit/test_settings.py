@@ -211,7 +211,11 @@ BOARD_CHECKS = [
     ('console = "uart0"', 'console = "uart9"', "console: expected a serial port under [devices]: uart0"),
     ('console = "uart0"', 'console = "mmc0"', "console: expected a serial port under [devices]: uart0"),
     ('storage = "mmc0"', 'storage = "uart0"', "storage: expected a storage controller under [devices]: mmc0"),
-    ('card_class = "slow-sd"', 'card_class = "x"', "card_class: expected one of ideal, slow-sd"),
+    (
+        'card_class = "slow-sd"',
+        'card_class = "x"',
+        "card_class: expected one of ideal, kingston-c10, sandisk-extreme, slow-sd",
+    ),
     ("value = 1\n", "value = 11\n", "qemu.icount_shift.value: expected a number from 0 to 10"),
     ("value = 1\n", "value = -1\n", "qemu.icount_shift.value: expected a number from 0 to 10"),
     ("ram = [0x40000000,", "ram = [0x80000000,", "qemu.ram: expected the first address of the memory"),

@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import pytest
 
 from bootscope.changes.experiment import check
@@ -227,3 +228,21 @@ def test_two_changes_that_are_next_to_nothing_agree(short: Path) -> None:
     signs = [one.same_sign for one in words.steps(s, found)]
     # 0.3 s of 6.6 s are more than nothing; 5 ms of 1.6 s are not.
     assert signs == [None, False, True]
+
+
+@pytest.mark.parametrize(
+    ("after_ms", "agrees"),
+    # 6.3 s after 6.6 s were published: 4.5 %. Here as many, 1.4 times as many, 1.6 times, and none.
+    [(9545, True), (9364, True), (9273, False), (10_000, False)],
+)
+def test_a_step_agrees_by_the_rule_of_tables(short: Path, after_ms: int, agrees: bool) -> None:
+    s = story("short")
+    at = {ms: StepResult(run_id="x", total_ns=ms * MS) for ms in (10_000, after_ms)}
+    found = StoryResult("short", "", "", {}, {"start": at[10_000], "quiet": at[after_ms]})
+    (told,) = words.in_no_table([(s, found)], set())
+    assert (told.key, told.change_agrees) == ("quiet", agrees)
+    # A figure that a table has is not counted again, nor another figure of the same measurement.
+    assert words.in_no_table([(s, found)], {"003:789"}) == []
+    again = msgspec.structs.replace(s.steps["quiet"], same_as="001:355")
+    same = msgspec.structs.replace(s, steps={**s.steps, "quiet": again})
+    assert words.in_no_table([(same, found)], {"001:355"}) == []

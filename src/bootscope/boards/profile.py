@@ -261,24 +261,24 @@ def _check_machine(board: Board, path: Path) -> None:
 
 def _not_negative(board: Board) -> list[tuple[str, int]]:
     """The numbers that formulas add."""
-    found = _of_cards(board, divisors=False)
+    found = _of_cards(board, rates=False)
     return [("power_on_ns.value", board.power_on_ns.value), *found]
 
 
-def _of_cards(board: Board, *, divisors: bool) -> list[tuple[str, int]]:
-    """The figures of all card classes, with their keys: the divisors, or the others."""
+def _of_cards(board: Board, *, rates: bool) -> list[tuple[str, int]]:
+    """The figures of all card classes, with their keys: the rates, or the latencies."""
     return [
         (f"card_classes.{name}.{key}.value", value)
         for name, card in board.card_classes.items()
-        for key, value, divides in card.figures()
-        if divides == divisors
+        for key, value, is_rate in card.figures()
+        if is_rate == rates
     ]
 
 
 def _positive(board: Board) -> list[tuple[str, int]]:
     """The numbers that formulas divide by."""
     found = [("cpu_scale_ppm.value", board.cpu_scale_ppm.value)]
-    found += _of_cards(board, divisors=True)
+    found += _of_cards(board, rates=True)
     for name, device in board.devices.items():
         found += [(f"devices.{name}.{key}", number) for key, number in device.above_zero().items()]
     return found

@@ -25,7 +25,8 @@ class Step(Setting, frozen=True):
     """A step: changes to the system that results from the previous step.
 
     `techniques` (`ID`, `ID=RECIPE`) first, then `change`; `core_changes` are written as for `what-if`, and
-    stay. `published`: the figure of the boot time after it, or of its saving. `left_out`: why it cannot be
+    stay. `published`: the figure of the boot time after it, or of its saving; `same_as`: another published
+    figure of the same measurement. `left_out`: why it cannot be
     done here; then nothing is built, and its published saving is not counted. `why`: why our saving is
     different. `functions`: functions whose time the published figure is, as for `record --probe`; empty: the
     whole boot.
@@ -36,6 +37,7 @@ class Step(Setting, frozen=True):
     change: Change = Change()
     core_changes: tuple[str, ...] = ()
     published: str = ""
+    same_as: str = ""
     left_out: str = ""
     why: str = ""
     functions: tuple[str, ...] = ()

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from bootscope.analysis.compare import SPLIT
 from bootscope.core.text import signed, span
-from bootscope.published.agreement import FACTOR, TINY
+from bootscope.published.agreement import FACTOR, TINY, TINY_OF, Verdict, judged
 from bootscope.published.stories import START, Step, Story
 from bootscope.published.story_results import StepResult, StoryResult
 
@@ -57,6 +57,22 @@ class ComparedStep:
         tiny_ours = abs(ours) < TINY * self.before.total_ns
         return (tiny_theirs and tiny_ours) or theirs * ours > 0
 
+    @property
+    def change_agrees(self) -> bool | None:
+        """Whether its change here agrees with the published one by the rule of the tables (agreement.py);
+        None if one of the two is unknown."""
+        theirs, ours = self.step.published_change_ns, self.own_change_ns
+        if theirs is None or ours is None or self.before is None:
+            return None
+        after, least_ns = self.step.published_ns, TINY_OF["ns"]
+        if after is None:
+            verdict, _ = judged(theirs, ours, abs(theirs) < least_ns, abs(ours) < least_ns)
+        else:
+            base = functions_ns(self.step, self.before) if self.step.functions else self.before.total_ns
+            there, here = theirs / (after - theirs), ours / base
+            verdict, _ = judged(there, here, abs(there) < TINY, abs(here) < TINY)
+        return verdict is Verdict.AGREES
+
 
 def functions_ns(step: Step, result: StepResult) -> int:
     """The total time here of the functions that a step's published figure is of."""
@@ -91,6 +107,16 @@ def steps(s: Story, found: StoryResult) -> list[ComparedStep]:
         told.append(ComparedStep(key, step, result, before))
         before = result if result and not result.error else before
     return told
+
+
+def in_no_table(told: Iterable[tuple[Story, StoryResult]], in_tables: Set[str]) -> list[ComparedStep]:
+    """The steps of stories that were done here and whose published figures no table has."""
+    return [
+        one
+        for s, found in told
+        for one in steps(s, found)
+        if one.change_agrees is not None and not in_tables & {one.step.published, one.step.same_as}
+    ]
 
 
 def score(s: Story, found: StoryResult) -> Score:
