@@ -26,7 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from bootscope.core.settings import Sourced
-from bootscope.core.text import span
 from bootscope.published.agreement import FACTOR, TINY, Pair, Verdict, orders, pairs
 from bootscope.published.reproduced import RESULTS, Result, result
 from bootscope.published.stories import story, story_ids
@@ -118,21 +117,19 @@ def _of_stories(known: list[Table]) -> Iterator[str]:
     """The steps of stories that are in no table: they were measured after other steps."""
     told = [(story(name), found) for name in story_ids() if (found := story_result(name))]
     more = stories.in_no_table(told, {name for t in known for name in t.figure_ids()})
-    agree, signs = sum(one.change_agrees is True for one in more), sum(one.same_sign is True for one in more)
     yield (
         f"Stories ([stories](stories)) repeat {len(more)} more published savings, each after the steps "
-        f"before it. They are not counted above: {agree} of {len(more)} agree by the same rule, {signs} have "
-        "the same sign. Those that do not agree:"
+        "before it. They are not counted above. "
+        f"{sum(one.change_agrees is True for one in more)} of them agree by the same rule; the others are:"
     )
     yield ""
-    for one in more:
-        if not one.change_agrees:
-            savings = _saving(one.step.published_change_ns), _saving(one.own_change_ns)
-            yield f"- {one.step.published}, {one.step.title}: {savings[0]} saved there, {savings[1]} here"
+    yield from (_of_step(one) for one in more if not one.change_agrees)
 
 
-def _saving(change_ns: float | None) -> str:
-    return span(round(-(change_ns or 0)))
+def _of_step(one: stories.ComparedStep) -> str:
+    there, here = one.changes
+    how = ", predicted from counts" if one.step.core_changes else ""
+    return f"- {one.step.published}, {one.step.title}: {there} there, {here} here{how}"
 
 
 def _pairs(t: Table) -> list[Pair]:

@@ -209,8 +209,8 @@ command -v python3 > /dev/null || fail "python3 is missing"
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || fail "Python 3.11 or newer is needed"
 # labgrid has packages of its own that would get in the way of ours; bootscope only talks to it.
 labgrid=
-# Both environments are made at once, one inside the other: where the outer folder is missing, each of them may
-# find that the other has just made it, and fails.
+# Both environments are made at once, one inside the other: where the outer folder is missing, the outer one may
+# find that the other has just made it, and fail.
 mkdir -p .venv
 case $asked in
 test | test-full)

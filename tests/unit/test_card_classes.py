@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bootscope.analysis.compare import differences
+from bootscope.analysis.whatif_plan import check_plain
 from bootscope.boards.changed import changed_board
 from bootscope.boards.profile import Board, load_board
 from bootscope.calibration.rates import rates_of
@@ -19,6 +21,8 @@ from bootscope.devices.sd_card import Place
 from bootscope.devices.virtio_disk import VirtioDiskDecoder
 from bootscope.emulator import board_clock
 from bootscope.timeline.costs import CostModel
+
+from .builders import run_info
 
 CUBIE = load_board("cubieboard")
 KINGSTON = CUBIE.card_classes["kingston-c10"]
@@ -36,9 +40,9 @@ def on(board: Board, card: str) -> Board:
 @pytest.mark.parametrize(
     ("told", "ns"),
     [
-        (command(8, follows=True), 320_000),
-        (command(8), 417_000 + 320_000),
-        (command(None), 320_000),
+        (command(8, follows=True), 305_170),
+        (command(8), 431_500 + 305_170),
+        (command(None), 305_170),
         (command(8, write=True, follows=True), 568_888),
         (command(8, write=True), 23_525_000 + 568_888),
     ],
@@ -67,14 +71,24 @@ def test_without_a_figure_for_writes_those_of_reads_hold() -> None:
         KINGSTON, write_bandwidth_bytes_per_s=msgspec.UNSET, random_write_latency_ns=msgspec.UNSET
     )
     assert not card.is_plain
-    assert card.command_ns(command(8, write=True)) == card.command_ns(command(8)) == 737_000
+    assert card.command_ns(command(8, write=True)) == card.command_ns(command(8)) == 736_670
 
 
 def test_a_command_goes_on_where_the_one_before_ended() -> None:
     place = Place()
     # The first one, the next, one of a part of a sector, data that are not on the card, and the next again.
     asked = ((0, 4096), (8, 512), (9, 100), (None, 64), (10, 512), (10, 512), (0, 512))
-    assert [place.goes_on(*each) for each in asked] == [False, True, True, False, True, False, False]
+    assert [place.goes_on(sector, size, False) for sector, size in asked] == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+    # A write behind a read is another matter.
+    assert [place.goes_on(1, 512, True), place.goes_on(2, 512, True)] == [False, True]
 
 
 def test_the_decoder_of_a_disk_tells_what_goes_on() -> None:
@@ -87,7 +101,7 @@ def test_the_decoder_of_a_disk_tells_what_goes_on() -> None:
 def test_a_faster_card_is_faster_in_every_respect() -> None:
     twice = on(on(CUBIE, "kingston-c10"), "2x").card
     assert {key: value for key, value, _ in twice.figures()} == {
-        "bandwidth_bytes_per_s": 25_600_000, "command_latency_ns": 0, "random_latency_ns": 208_500,
+        "bandwidth_bytes_per_s": 26_844_000, "command_latency_ns": 0, "random_latency_ns": 215_750,
         "write_bandwidth_bytes_per_s": 14_400_000, "random_write_latency_ns": 11_762_500,
     }  # fmt: skip
 
@@ -117,3 +131,27 @@ def test_the_figures_of_a_class_are_those_that_it_has() -> None:
     assert [key for key, _, _ in CUBIE.card.figures()] == ["bandwidth_bytes_per_s", "command_latency_ns"]
     assert b"random" not in msgspec.json.encode(CUBIE.card)
     assert msgspec.json.decode(msgspec.json.encode(KINGSTON), type=CardClass) == KINGSTON
+
+
+def test_flash_that_is_read_as_memory_refuses_more_figures(tmp_path: Path) -> None:
+    text = (package_dir() / "boards.d/vexpress-a9-uboot.toml").read_text()
+    more = 'random_latency_ns = { value = 1, source = "made up" }'
+    path = tmp_path / "mine.toml"
+    path.write_text(re.sub(r"^(\[card_classes\..*\])$", rf"\1\n{more}", text, flags=re.MULTILINE))
+    with pytest.raises(UserError, match=r"card_classes\.[a-z0-9-]+: expected bandwidth and command_latency"):
+        load_board(str(path))
+
+
+def test_what_fewer_commands_save_is_not_predicted() -> None:
+    check_plain(CUBIE.card)
+    with pytest.raises(UserError, match="is not predicted for Kingston class 10, 8 GB, measured"):
+        check_plain(KINGSTON)
+
+
+def test_a_class_that_is_not_used_makes_no_other_board() -> None:
+    fewer = msgspec.structs.replace(CUBIE, card_classes={"slow-sd": CUBIE.card})
+    assert fewer != CUBIE and fewer.in_use() == CUBIE.in_use()
+    assert CUBIE.in_use() != on(CUBIE, "kingston-c10").in_use()
+    run = run_info()
+    one, other = (msgspec.structs.replace(run, board=board) for board in (fewer, CUBIE))
+    assert not [d for d in differences(one, other, {}) if "board" in d.what]

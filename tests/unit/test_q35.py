@@ -107,10 +107,11 @@ def test_what_reads_the_time_stamp_counter(code: str, reads: bool) -> None:
     assert any(o.size == len(data) and word & o.mask == o.value for o in X86_64.clocks) == reads
 
 
-def test_memory_in_two_pieces_is_refused() -> None:
+@pytest.mark.parametrize("memory", ["3G", "2816M"])
+def test_memory_in_two_pieces_is_refused(memory: str) -> None:
     board = load_board("q35")
-    large = msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, memory="3G"))
-    with pytest.raises(UserError, match="has 3G of memory, which is in two pieces") as caught:
+    large = msgspec.structs.replace(board, qemu=msgspec.structs.replace(board.qemu, memory=memory))
+    with pytest.raises(UserError, match=f"has {memory} of memory, which is in two pieces") as caught:
         timing_pass.control_of(large, load_core("atom-n270"))
     assert caught.value.hint == "record it with less than 2816 MiB (qemu.memory)"
 

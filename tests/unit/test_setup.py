@@ -152,6 +152,7 @@ def test_a_word_that_it_does_not_know(computer: Computer) -> None:
 VENV = """
 [ "$1 $2" = "-m venv" ] || exit 0
 if [ "$3" = .venv ] && [ ! -d "$3" ]; then echo "Error: File exists: $3"; exit 1; fi
+[ "$3" = .venv ] || sleep 1
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\n' > "$3/bin/python"
 chmod +x "$3/bin/python"

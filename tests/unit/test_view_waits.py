@@ -47,6 +47,20 @@ def test_what_a_delay_prints_is_not_waited_for_a_clock() -> None:
     assert (row["what"], row["wait_ns"]) == ("slow_probe", 2 * MS)
 
 
+def test_what_another_cpu_prints_meanwhile_is_no_wait_either() -> None:
+    """The model stops all CPUs for it."""
+    tables = {"kernel": Symbols([(0xC0100000, "slow_probe"), (0xC0200000, "end")])}
+    story = Story().several(2).hook("kernel.start").switch(1).enter("initcall", 0xC0100000)
+    story.enter("delay", 0, 0xC0100014).work(2 * MS).cpu(1).switch(2).typed(
+        b"from another CPU, 40 letters or so..\n"
+    )
+    story.cpu(0).leave("delay").leave("initcall").sample()
+    (row,) = (
+        r for r in view(evidence_of(story.records, tables=tables), "waits")[0].rows if r["kind"] == "spinning"
+    )
+    assert (row["what"], row["wait_ns"]) == ("slow_probe", 2 * MS)
+
+
 def test_the_work_grows_with_the_number_of_delays() -> None:
     """A driver of NAND waits so often. The work once grew with the square of that number, to minutes."""
     tables = {"kernel": Symbols([(0xC0100000, "slow_probe"), (0xC0200000, "end")])}

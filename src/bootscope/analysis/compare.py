@@ -144,7 +144,7 @@ def differences(
     `configs` maps the name of a configuration to its symbols in A and in B.
     """
     found = []
-    if a.board != b.board:
+    if a.board.in_use() != b.board.in_use():
         found += _pairs("board ", {"profile": a.board.name}, {"profile": b.board.name}) or [
             Difference("board profile", "differs", "differs")
         ]

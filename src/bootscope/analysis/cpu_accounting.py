@@ -68,7 +68,6 @@ class Ledger:
 
     def __init__(self, slices: Iterable[Slice], found: list[Cost], cpus: Sequence[int] = ()) -> None:
         """`cpus`: the CPU of each record; empty for one CPU."""
-        self._cpus = cpus
         self._storage = self._by_cpu([c for c in found if c.kind == "storage"], cpus)
         self._console = self._by_cpu([c for c in found if c.kind == "console"], cpus)
         # While a device works for one CPU, the model stops all of them.
@@ -116,10 +115,6 @@ class Ledger:
     def of_slice(self, part: Slice) -> Spent:
         """What was spent in one slice."""
         return self._of_part(part, part.end_ns - part.start_ns, part.first, part.last)
-
-    def printed_ns(self, first: int, last: int) -> int:
-        """The console costs of records from `first` up to, not including, `last`, on the CPU of the first."""
-        return self._console[self._cpus[first] if self._cpus else 0].between(first, last)
 
     def devices(self, first: int, last: int) -> tuple[int, int]:
         """(storage, console) costs of records from `first` up to, not including, `last`."""

@@ -129,15 +129,16 @@ def reason(wait: Wait, evidence: Evidence, stacks: Stacks) -> tuple[str, str]:
 
 def spinning(evidence: Evidence) -> Iterator[tuple[str, str, int, int]]:
     """Delay loops, without those inside another one: (who waits, the function that requested it, start and
-    length in ns). What is printed inside does not wait for a clock: the serial line's time is left out."""
+    length in ns). What devices take meanwhile does not wait for a clock, and is left out: the model stops all
+    CPUs for it."""
     done: dict[int, int] = defaultdict(int)
     for call in evidence.scene.of(*DELAYS):
         if call.start_ns < done[call.task.number]:
             continue
         done[call.task.number] = call.end_ns
         who = doing(evidence, call.task, call.first, call.start_ns)
-        printed_ns = evidence.ledger.printed_ns(call.first, call.last)
-        yield who, caller(call, evidence), call.start_ns, call.end_ns - call.start_ns - printed_ns
+        devices_ns = sum(evidence.ledger.devices(call.first, call.last))
+        yield who, caller(call, evidence), call.start_ns, call.end_ns - call.start_ns - devices_ns
 
 
 def countdown(evidence: Evidence) -> list[Call]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from bootscope.analysis import hook_coverage
@@ -199,11 +200,12 @@ _Part = tuple[StorageCommand, int, int, Fraction]
 
 def _read_less(plan: Plan, evidence: Evidence, parts: list[_Part]) -> None:
     """After all other changes: they may change the card, or the read may be gone."""
-    gone, latency_ns = Gone(plan.gone), plan.board.card.read_latency_ns
+    gone, storage, card = Gone(plan.gone), plan.board.storage_device, plan.board.card
     for event, start, end, share in parts:
         if start in gone:
             continue
         then, now = (_cost_ns(evidence, event, board) for board in (plan.board, evidence.run.board))
+        latency_ns = storage.event_ns(replace(event, size_bytes=0), card)
         length_ns = end - start - now + then - latency_ns
         stays = plan.kernel_share if event.index in plan.kernel_reads else 1
         plan.counted_ns += length_ns * share * stays // 1

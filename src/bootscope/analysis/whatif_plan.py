@@ -27,7 +27,8 @@ from bootscope.boards.profile import Board
 from bootscope.builder.linkmap import Objects, read
 from bootscope.capture import objects
 from bootscope.capture.stream import Sample, StackSample
-from bootscope.devices.model import ConsoleByte, DeviceEvent
+from bootscope.core.errors import UserError
+from bootscope.devices.model import CardClass, ConsoleByte, DeviceEvent
 from bootscope.timeline.costs import costs_ns
 
 KERNEL_PHASES = ("kernel", "init", "application")
@@ -310,3 +311,13 @@ class Gone:
     def __contains__(self, time_ns: int) -> bool:
         at = bisect_right(self._starts, time_ns) - 1
         return at >= 0 and time_ns < self.stretches[at][1]
+
+
+def check_plain(card: CardClass) -> None:
+    """Raises UserError for a card on which it matters which commands are saved."""
+    if not card.is_plain:
+        raise UserError(
+            f"what fewer or other commands save is not predicted for {card.title}, "
+            "whose random commands or writes take longer than others",
+            hint="try it on an emulated board with this card: bootscope try",
+        )

@@ -20,7 +20,7 @@ from bootscope.analysis.console_cost import Line, hidden_by_quiet
 from bootscope.analysis.evidence import Evidence
 from bootscope.analysis.storage import Access, accesses
 from bootscope.analysis.whatif_kernel import bytes_of, larger
-from bootscope.analysis.whatif_plan import KERNEL_PHASES, Gone, Plan
+from bootscope.analysis.whatif_plan import KERNEL_PHASES, Gone, Plan, check_plain
 from bootscope.core.errors import UserError, printable, unknown
 from bootscope.core.settings import Setting, load
 from bootscope.timeline.kernel_lines import STAMP
@@ -120,9 +120,10 @@ def _other(plan: Plan, evidence: Evidence, now: str, value: str, drivers: Driver
         )
     then = _then(reads, before, after)
     card = plan.board.card
+    check_plain(card)
     commands = reads.commands - then.commands
     transfer_ns = (reads.bytes - then.bytes) * 1_000_000_000 // card.bandwidth_bytes_per_s.value
-    plan.counted_ns += commands * card.read_latency_ns + transfer_ns
+    plan.counted_ns += commands * card.command_latency_ns.value + transfer_ns
     in_ext4 = reads.files_bytes * 1_000_000 // before.files_ppm
     plan.counted_ns -= after.mount_ns + in_ext4 * after.use_ps // 1000
     if drivers.old_stops:
@@ -161,6 +162,7 @@ def root_bytes(plan: Plan, evidence: Evidence, value: str) -> None:
 
 def _read_more(plan: Plan, evidence: Evidence, more: int) -> None:
     reads, card = root_reads(evidence, Gone(plan.gone), plan.kept), plan.board.card
+    check_plain(card)
     # What is left may be one small file: the length of commands comes from all that the boot read.
     every = root_reads(evidence)
     if not every.files_commands or reads.files_bytes + more < 0:
@@ -170,7 +172,7 @@ def _read_more(plan: Plan, evidence: Evidence, more: int) -> None:
         )
     commands = more * every.files_commands // every.files_bytes
     transfer_ns = more * 1_000_000_000 // card.bandwidth_bytes_per_s.value
-    plan.counted_ns -= transfer_ns + commands * card.read_latency_ns
+    plan.counted_ns -= transfer_ns + commands * card.command_latency_ns.value
     larger_by = "larger" if more >= 0 else "smaller"
     plan.assume(f"{abs(more)} bytes by which programs and libraries are {larger_by} are all read")
 

@@ -21,7 +21,7 @@ from bootscope.core.settings import Setting, Sourced, find, load, names_in
 from bootscope.core.settings import expected as wrong_value
 from bootscope.core.toml_lines import spot
 from bootscope.cores.choice import NO_CORE
-from bootscope.devices.model import CardClass, Console, Storage
+from bootscope.devices.model import CardClass, Console, MemoryStorage, Storage
 from bootscope.devices.registry import AnyDevice
 from bootscope.loaders.model import Loader
 from bootscope.loaders.registry import BUILT, LOADERS
@@ -127,6 +127,10 @@ class Board(Setting, frozen=True, omit_defaults=True):
             raise unknown("boot loader", self.loader, list(LOADERS))
         return LOADERS[self.loader]
 
+    def in_use(self) -> Board:
+        """The profile without the card classes that it does not use: boots on equal ones are comparable."""
+        return msgspec.structs.replace(self, card_classes={self.card_class: self.card})
+
     @property
     def card(self) -> CardClass:
         """The card class in use."""
@@ -211,6 +215,17 @@ def _check_clock(board: Board, path: Path) -> None:
         raise wrong_value(path, "cpu_scale_ppm.value", f"{UNSCALED_PPM}, as the guest's clock is the core's")
 
 
+def _check_card(board: Board, path: Path) -> None:
+    if board.card_class not in board.card_classes:
+        raise wrong_value(path, "card_class", f"one of {', '.join(sorted(board.card_classes))}")
+    if isinstance(board.devices[board.storage], MemoryStorage) and not board.card.is_plain:
+        raise wrong_value(
+            path,
+            f"card_classes.{board.card_class}",
+            "bandwidth and command_latency only: flash that is read as memory says itself what writing takes",
+        )
+
+
 def _check(board: Board, path: Path) -> None:
     def wrong(key: str, expected: str) -> UserError:
         return wrong_value(path, key, expected)
@@ -231,8 +246,7 @@ def _check(board: Board, path: Path) -> None:
         raise wrong(
             "storage", f"a storage controller under [devices]: {', '.join(drives) or 'there is none'}"
         )
-    if board.card_class not in board.card_classes:
-        raise wrong("card_class", f"one of {', '.join(sorted(board.card_classes))}")
+    _check_card(board, path)
     if not 0 <= board.qemu.icount_shift.value <= 10:
         raise wrong("qemu.icount_shift.value", "a number from 0 to 10")
     too_small = [(key, "a number above 0") for key, number in _positive(board) if number <= 0]

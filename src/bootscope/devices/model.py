@@ -103,18 +103,14 @@ class CardClass(Setting, frozen=True):
         """Bandwidth and latency, for the plugin."""
         return f"{self.command_latency_ns.value} {self.bandwidth_bytes_per_s.value}"
 
-    @property
-    def read_latency_ns(self) -> int:
-        """The latency of a read anywhere on the medium."""
-        return _first(self.random_latency_ns, self.command_latency_ns)
-
     def cost_ns(self, size_bytes: int) -> int:
         """latency + bytes / bandwidth, rounded down to a nanosecond, of a read that continues another."""
         return self.command_latency_ns.value + _transfer_ns(size_bytes, self.bandwidth_bytes_per_s.value)
 
     def random_read_ns(self, size_bytes: int) -> int:
         """The same of a read anywhere on the medium."""
-        return self.read_latency_ns + _transfer_ns(size_bytes, self.bandwidth_bytes_per_s.value)
+        latency_ns = _first(self.random_latency_ns, self.command_latency_ns)
+        return latency_ns + _transfer_ns(size_bytes, self.bandwidth_bytes_per_s.value)
 
     def command_ns(self, command: StorageCommand) -> int:
         """The cost of a command. Data that are not on the medium (`sector` None) are never elsewhere."""
@@ -243,7 +239,7 @@ class Storage(Device, Protocol):
     """A storage controller that the board can boot from."""
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
-        """The least that a read of so many bytes costs on the real board."""
+        """The cost of a read of so many bytes somewhere on the medium, on the real board."""
 
     def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
         """The cost of a command on the real board."""

@@ -41,17 +41,18 @@ text, and the text that makes it try sectors first."""
 
 
 class Place:
-    """Where on a medium the last command ended."""
+    """Where on a medium the last command ended, and which way its data went."""
 
     def __init__(self) -> None:
-        self._end: int | None = None
+        self._end: tuple[int, bool] | None = None
 
-    def goes_on(self, sector: int | None, size_bytes: int) -> bool:
-        """Whether the next command begins there. Data that are not on the medium move nothing."""
+    def goes_on(self, sector: int | None, size_bytes: int, write: bool) -> bool:
+        """Whether the next command begins there, in the same direction. Data that are not on the medium move
+        nothing."""
         if sector is None:
             return False
-        last, self._end = self._end, sector + -(-size_bytes // SECTOR_BYTES)
-        return sector == last
+        last, self._end = self._end, (sector + -(-size_bytes // SECTOR_BYTES), write)
+        return (sector, write) == last
 
 
 def byte_addressed(card_bytes: int) -> bool:

@@ -39,7 +39,7 @@ class SdhciPci(Setting, frozen=True, tag="sdhci-pci", tag_field="kind"):
         return {}
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
-        return medium.cost_ns(size_bytes)
+        return medium.random_read_ns(size_bytes)
 
     def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
         return medium.command_ns(event)
@@ -90,5 +90,6 @@ class SdhciDecoder:
         if not value & self._DATA:
             return None
         size = self._block_bytes * (self._blocks if self._mode & self._SEVERAL else 1)
-        follows = self._place.goes_on(sector, size)
-        return StorageCommand(index, self._name, opcode, sector, size, not self._mode & self._READS, follows)
+        write = not self._mode & self._READS
+        follows = self._place.goes_on(sector, size, write)
+        return StorageCommand(index, self._name, opcode, sector, size, write, follows)

@@ -33,7 +33,7 @@ class SunxiMmc(Setting, frozen=True, tag="sunxi-mmc", tag_field="kind"):
         return {}
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
-        return medium.cost_ns(size_bytes)
+        return medium.random_read_ns(size_bytes)
 
     def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
         return medium.command_ns(event)
@@ -77,7 +77,6 @@ class SunxiMmcDecoder:
         self._after_app_command = opcode == sd_card.APP_COMMAND
         if not value & self._DATA:
             return None
-        follows = self._place.goes_on(sector, self._bytes)
-        return StorageCommand(
-            index, self._name, opcode, sector, self._bytes, bool(value & self._WRITE), follows
-        )
+        write = bool(value & self._WRITE)
+        follows = self._place.goes_on(sector, self._bytes, write)
+        return StorageCommand(index, self._name, opcode, sector, self._bytes, write, follows)

@@ -41,7 +41,7 @@ class VirtioDisk(Setting, frozen=True, tag="virtio-disk", tag_field="kind"):
         return {}
 
     def cost_ns(self, size_bytes: int, medium: CardClass) -> int:
-        return medium.cost_ns(size_bytes)
+        return medium.random_read_ns(size_bytes)
 
     def event_ns(self, event: StorageCommand, medium: CardClass) -> int:
         return medium.command_ns(event)
@@ -76,6 +76,6 @@ class VirtioDiskDecoder:
                 self._sector = value
             case self._BYTES if value:
                 write = self._what == self._WRITE
-                follows = self._place.goes_on(self._sector, value)
+                follows = self._place.goes_on(self._sector, value, write)
                 return StorageCommand(index, self._name, self._what, self._sector, value, write, follows)
         return None

@@ -76,7 +76,7 @@ def memory_of(board: Board) -> tuple[int, int]:
 def _check_memory(board: Board) -> None:
     """Raises UserError for memory that is in two pieces, one of them behind the addresses of PCI."""
     space, (_, end) = board.qemu.config_space, memory_of(board)
-    if isinstance(space, tuple) and end > space[0] > memory_of(board)[0]:
+    if isinstance(space, tuple) and end >= space[0] > memory_of(board)[0]:
         raise UserError(
             f"board {board.name} has {board.qemu.memory} of memory, which is in two pieces, "
             "and caches are modelled for one",

@@ -93,11 +93,13 @@ def boards(board: Board, other: OtherBoard | None) -> tuple[Board, Board]:
     if other.icount_shift:
         qemu = msgspec.structs.replace(board.qemu, icount_shift=other.icount_shift)
         board = msgspec.structs.replace(board, qemu=qemu)
-    card = CardClass(
-        title=other.title,
-        bandwidth_bytes_per_s=other.bandwidth_bytes_per_s or board.card.bandwidth_bytes_per_s,
-        command_latency_ns=other.command_latency_ns or board.card.command_latency_ns,
-    )
+    card = msgspec.structs.replace(board.card, title=other.title)
+    if other.bandwidth_bytes_per_s or other.command_latency_ns:
+        card = CardClass(
+            title=other.title,
+            bandwidth_bytes_per_s=other.bandwidth_bytes_per_s or board.card.bandwidth_bytes_per_s,
+            command_latency_ns=other.command_latency_ns or board.card.command_latency_ns,
+        )
     classes = {**board.card_classes, "other": card}
     return board, msgspec.structs.replace(board, card_class="other", card_classes=classes)
 

@@ -132,6 +132,8 @@ def _problems_of_step(key: str, step: Step) -> Iterator[str]:
         yield f"steps.{key}: expected a plain name, and not '{START}'"
     if step.published and step.published not in figures():
         yield f"steps.{key}.published: expected a figure that there is, got '{step.published}'"
+    if step.same_as and step.same_as not in figures():
+        yield f"steps.{key}.same_as: expected a figure that there is, got '{step.same_as}'"
     figure = step.figure if not step.published or step.published in figures() else None
     if figure and (unit(figure) != "ns" or step.published_change_ns is None):
         yield f"steps.{key}.published: {step.published} does not say what time was saved"

@@ -61,17 +61,35 @@ class ComparedStep:
     def change_agrees(self) -> bool | None:
         """Whether its change here agrees with the published one by the rule of the tables (agreement.py);
         None if one of the two is unknown."""
-        theirs, ours = self.step.published_change_ns, self.own_change_ns
+        compared = self._compared
+        if compared is None:
+            return None
+        theirs, ours, least = compared
+        return judged(theirs, ours, abs(theirs) < least, abs(ours) < least)[0] is Verdict.AGREES
+
+    @property
+    def changes(self) -> tuple[str, str]:
+        """The published saving and our own in words, as they are compared: as parts of the boot before if
+        that was published."""
+        if self._compared is None:
+            return "", ""
+        theirs, ours, least = self._compared
+        told = tuple(_saved(ns) for ns in (self.step.published_change_ns or 0, self.own_change_ns or 0))
+        if least != TINY:
+            return told[0], told[1]
+        return f"{-theirs:.1%} ({told[0]})", f"{-ours:.1%} ({told[1]})"
+
+    @property
+    def _compared(self) -> tuple[float, float, float] | None:
+        """The two changes, and below what one is nothing: as parts of the base if one was published,
+        otherwise in ns."""
+        theirs, ours, after = self.step.published_change_ns, self.own_change_ns, self.step.published_ns
         if theirs is None or ours is None or self.before is None:
             return None
-        after, least_ns = self.step.published_ns, TINY_OF["ns"]
         if after is None:
-            verdict, _ = judged(theirs, ours, abs(theirs) < least_ns, abs(ours) < least_ns)
-        else:
-            base = functions_ns(self.step, self.before) if self.step.functions else self.before.total_ns
-            there, here = theirs / (after - theirs), ours / base
-            verdict, _ = judged(there, here, abs(there) < TINY, abs(here) < TINY)
-        return verdict is Verdict.AGREES
+            return theirs, ours, TINY_OF["ns"]
+        base = functions_ns(self.step, self.before) if self.step.functions else self.before.total_ns
+        return theirs / (after - theirs), ours / base, TINY
 
 
 def functions_ns(step: Step, result: StepResult) -> int:

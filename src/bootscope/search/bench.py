@@ -250,7 +250,7 @@ class Bench:
                 looked_for = _looked_for(run.info.system.settings) == _looked_for(flat(system))
                 watched = explained and called and tooled and probed and looked_for
                 if (
-                    run.info.board == board
+                    run.info.board.in_use() == board.in_use()
                     and watched
                     and any(_will_do(boot, self.limits) and _counted(run, boot) for boot in run.boots)
                 ):
