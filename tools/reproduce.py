@@ -120,7 +120,7 @@ def _of_stories(known: list[Table]) -> Iterator[str]:
     yield (
         f"Stories ([stories](stories)) repeat {len(more)} more published savings, each after the steps "
         "before it. They are not counted above. "
-        f"{sum(one.change_agrees is True for one in more)} of them agree by the same rule; the others are:"
+        f"{sum(one.change_agrees is True for one in more)} agree by the same rule. Those that do not:"
     )
     yield ""
     yield from (_of_step(one) for one in more if not one.change_agrees)

@@ -77,7 +77,7 @@ class ComparedStep:
         told = tuple(_saved(ns) for ns in (self.step.published_change_ns or 0, self.own_change_ns or 0))
         if least != TINY:
             return told[0], told[1]
-        return f"{-theirs:.1%} ({told[0]})", f"{-ours:.1%} ({told[1]})"
+        return f"{-100 * theirs:.1f} % ({told[0]})", f"{-100 * ours:.1f} % ({told[1]})"
 
     @property
     def _compared(self) -> tuple[float, float, float] | None:
