@@ -21,9 +21,9 @@ static uint64_t *look_again(void)
 	return qemu_plugin_scoreboard_find(c.look, 0);
 }
 
-static bool says(uint64_t value, uint64_t bits)
+static bool is_on(uint64_t value, uint64_t bits)
 {
-	return ((value ^ c.watch->control_clear) & bits) == bits;
+	return ((value ^ c.watch->control_off) & bits) == bits;
 }
 
 static void on_look(unsigned int vcpu, void *udata)
@@ -42,8 +42,8 @@ static void on_look(unsigned int vcpu, void *udata)
 		c.value[i] = value;
 		changed = true;
 		/* Without a bit nothing can be switched. */
-		c.now = (struct bs_control){.data = says(value, bits[1]), .code = says(value, bits[2]),
-					    .translates = bits[0] && says(value, bits[0])};
+		c.now = (struct bs_control){.data = is_on(value, bits[1]), .code = is_on(value, bits[2]),
+					    .translates = bits[0] && is_on(value, bits[0])};
 	}
 	for (size_t i = 0; i < c.n_seen; i++)
 		c.seen[i](&c.now, changed);

@@ -29,7 +29,7 @@ static void set_switches(void)
 		data = s->data == BS_AS_IS ? data : s->data == BS_ON;
 		code = s->code == BS_AS_IS ? code : s->code == BS_ON;
 		/* Where a bit switches on, data is cached by what a page says, so that there are pages. */
-		translates |= s->data == BS_ON && bs_pass.watch->control_bits[0] && !bs_pass.watch->control_clear;
+		translates |= s->data == BS_ON && bs_pass.watch->control_bits[0] && !bs_pass.watch->control_off;
 	}
 	bs_hierarchy_switch(&bs_pass.h, data, code, translates);
 }

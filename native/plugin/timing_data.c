@@ -82,7 +82,7 @@ static bool past_caches(uint64_t physical, uint64_t size, uint64_t insn, bool st
 	}
 	if (h->caches_data && !uncached)
 		return false;
-	if (h->caches_data && store && bs_pass.watch->combines) {
+	if (h->caches_data && store && bs_pass.watch->write_combining) {
 		bs_hierarchy_combine(h, physical);
 		return true;
 	}

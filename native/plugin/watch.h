@@ -234,7 +234,7 @@ struct bs_timing {
 	struct bs_cache cache[BS_CACHES];
 	struct bs_branches branches;
 	uint64_t control_bits[3]; /* translates, caches data, caches code */
-	uint64_t control_clear;	  /* those of them that switch off */
+	uint64_t control_off;	  /* those of them that switch off */
 	uint8_t control[BS_MAX_CONTROL]; /* registers */
 	size_t n_control;
 	struct bs_opcode control_by[BS_MAX_IDLE];
@@ -251,7 +251,7 @@ struct bs_timing {
 	uint64_t part[BS_MAX_PARTS];
 	size_t n_parts;
 	uint64_t split[2]; /* loads, stores: a power of 2; 0: they may lie anywhere */
-	bool combines;	   /* stores to what is uncached are combined to lines */
+	bool write_combining; /* stores to what is uncached are combined to lines */
 	bool flat_passes;  /* memory that is mapped as it is, is not brought in by stores */
 	struct bs_class classes[BS_MAX_CLASSES];
 	size_t n_classes;

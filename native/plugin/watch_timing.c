@@ -83,9 +83,9 @@ bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l)
 	return true;
 }
 
-bool bs_watch_set_control_clear(struct bs_watch *w, const struct bs_line *l)
+bool bs_watch_set_control_off(struct bs_watch *w, const struct bs_line *l)
 {
-	return l->n == 2 && bs_number(l->word[1], &w->timing.control_clear);
+	return l->n == 2 && bs_number(l->word[1], &w->timing.control_off);
 }
 
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l)
@@ -127,9 +127,9 @@ bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l)
 	return bs_add_range(l, w->timing.uncached, &w->timing.n_uncached);
 }
 
-bool bs_watch_set_combines(struct bs_watch *w, const struct bs_line *l)
+bool bs_watch_set_write_combining(struct bs_watch *w, const struct bs_line *l)
 {
-	w->timing.combines = true;
+	w->timing.write_combining = true;
 	return l->n == 1;
 }
 

@@ -11,7 +11,7 @@
  *   control TRANSLATES DATA CODE REG...    bits of a control register that are all set while addresses are
  *                                          translated, data and code are cached; of several registers the
  *                                          one that changed last counts
- *   control-clear BITS                     those of these bits that switch off: 0 in the register means on
+ *   control-off BITS                       those of these bits that switch off: 0 in the register means on
  *   control-by SIZE MASK VALUE             an instruction that changes one of them, or what is translated to
  *                                          what (repeatable)
  *   clock SIZE MASK VALUE                  an instruction that reads a clock of the CPU (repeatable)
@@ -20,7 +20,7 @@
  *   large LO HI SHIFT                      addresses in here are translated in pages of 2^SHIFT bytes, as are
  *                                          those that stay what they are (repeatable)
  *   uncached LO HI                         memory that no cache holds (repeatable)
- *   combines                               while data are cached, stores to such memory are combined to lines
+ *   write-combining                        stores to such memory are combined to lines, while data are cached
  *   switched PART DATA CODE                in a part, from 0, the caches of data and code are thought of as `on`
  *                                          or `off`, or `as-is` (repeatable)
  *   part EVENT                             with this event (timing.h), from 0, a new part begins (repeatable)
@@ -37,13 +37,13 @@ bool bs_watch_set_timing(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_cache(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_branches(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_control(struct bs_watch *w, const struct bs_line *l);
-bool bs_watch_set_control_clear(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_set_control_off(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_control_by(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_clock(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_repeat(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_large(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_uncached(struct bs_watch *w, const struct bs_line *l);
-bool bs_watch_set_combines(struct bs_watch *w, const struct bs_line *l);
+bool bs_watch_set_write_combining(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_switched(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_add_part(struct bs_watch *w, const struct bs_line *l);
 bool bs_watch_set_price(struct bs_watch *w, const struct bs_line *l);

@@ -72,7 +72,7 @@ def test_how_the_plugin_is_told_of_inputs_and_of_caches(tmp_path: Path) -> None:
     lines = timing_pass.lines(load_board("q35"), load_core("atom-n270"), tmp_path / "counts", [], [])
     assert lines[0] == f"timing {tmp_path}/counts 0x0 0x40000000"
     assert {"input 0xe4 next", "input 0xed rdx", "inputs 0x6c rdx rcx 0xf3"} <= set(lines)
-    assert {"control 0x80000000 0x40000000 0x40000000 cr0", "control-clear 0x40000000"} <= set(lines)
+    assert {"control 0x80000000 0x40000000 0x40000000 cr0", "control-off 0x40000000"} <= set(lines)
 
 
 @pytest.mark.parametrize(

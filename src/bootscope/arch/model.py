@@ -85,12 +85,12 @@ class Ports:
 class Control:
     """How software switches caches and the MMU. `registers`: by QEMU's names, of which a CPU has some; the
     one that changed last counts. `translates`, `data`, `code`: bits that are all set while addresses are
-    translated, data and code are cached; 0 for what is never switched (caches are then on). `clear`: those of
+    translated, data and code are cached; 0 for what is never switched (caches are then on). `off`: those of
     these bits that switch off: 0 in the register means on. `changed_by`:
     what writes these registers, those of page tables, and the TLB. `large`: addresses of the kernel that are
     translated in pages of 2**`large_shift` bytes. `flat_passes`: stores do not allocate cache lines in
-    identity-mapped memory, the mapping of boot loaders. `combines`: while data is cached, stores to a frame
-    buffer are combined to lines."""
+    identity-mapped memory, the mapping of boot loaders. `write_combining`: while data is
+    cached, stores to a frame buffer are combined to lines."""
 
     registers: tuple[str, ...]
     translates: int
@@ -100,8 +100,8 @@ class Control:
     large: tuple[tuple[int, int], ...]
     large_shift: int
     flat_passes: bool = False
-    clear: int = 0
-    combines: bool = False
+    off: int = 0
+    write_combining: bool = False
 
 
 class Instructions(Protocol):

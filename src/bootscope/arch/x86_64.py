@@ -181,8 +181,8 @@ X86_64 = Architecture(
         translates=_PAGING,
         data=_CACHES_OFF,
         code=_CACHES_OFF,
-        clear=_CACHES_OFF,
-        combines=True,
+        off=_CACHES_OFF,
+        write_combining=True,
         changed_by=(
             # mov to a control register, from the first eight registers and from the others
             *(Opcode(3, 0xC0FFFF, 0xC0220F), Opcode(4, 0xC0FFFFFF, 0xC0220F41)),

@@ -23,8 +23,8 @@ def control_lines(control: Control) -> list[str]:
     """How software switches caches and the MMU, for the plugin (native/plugin/watch_timing.h)."""
     bits = f"{control.translates:#x} {control.data:#x} {control.code:#x}"
     changed_by = (f"control-by {o.size} {o.mask:#x} {o.value:#x}" for o in control.changed_by)
-    clear = [f"control-clear {control.clear:#x}"] if control.clear else []
-    return [f"control {bits} {' '.join(control.registers)}", *clear, *changed_by]
+    off = [f"control-off {control.off:#x}"] if control.off else []
+    return [f"control {bits} {' '.join(control.registers)}", *off, *changed_by]
 
 
 def lines(board: Board, hooks: Hooks, image_at: int | None) -> list[str]:

@@ -204,7 +204,7 @@ def add_devices(w: Watch, board: Board) -> None:
             w.lines.append(f"disk {number}")
         if isinstance(device, MemoryStorage):
             w.lines += [f"flash {number} {device.bus_bytes}", *device.watch_lines()]
-    if (ports := board.arch.ports) and any(line.startswith("port ") for line in w.lines):
+    if ports := board.arch.ports:
         w.lines += port_lines.outputs(ports)
     if isinstance(space := board.qemu.config_space, tuple):
         w.lines.append(f"config {space[0]:#x} {space[1] - space[0]:#x}")

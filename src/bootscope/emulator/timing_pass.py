@@ -17,7 +17,6 @@ from bootscope.capture.record import BootInfo, RunInfo, Screen
 from bootscope.core.errors import ToolError, UserError, unknown
 from bootscope.core.text import seconds
 from bootscope.cores.profile import ALONE, PAGE_HINTS, SWITCHED, Core
-from bootscope.devices.model import PORTS
 from bootscope.emulator import flash_probes, port_lines, qemu
 from bootscope.emulator.plugin_config import Watch, check_store_path
 from bootscope.timeline.build import events_of
@@ -108,13 +107,12 @@ def lines(
     if not flash_probes.follow_switches(board):
         found += flash_probes.control_lines(control)
     found += [f"large {_range(each)} {control.large_shift}" for each in control.large]
-    found += ["combines"] * control.combines
+    found += ["write-combining"] * control.write_combining
     found += [FLAT_PASSES] * (control.flat_passes and core.caches.heeds_pages)
     found += map(class_line, board.arch.classes)
     found += [f"clock {o.size} {o.mask:#x} {o.value:#x}" for o in board.arch.clocks]
     if ports := board.arch.ports:
-        watched = any(device.address_space == PORTS for device in board.devices.values())
-        found += [*([] if watched else port_lines.outputs(ports)), *port_lines.inputs(ports)]
+        found += port_lines.inputs(ports)
     found += [f"repeat {prefix:#x}" for prefix in board.arch.repeats]
     found += [f"uncached {_range(each)}" for each in uncached]
     # Where stacks are followed, the lines already describe calls.
